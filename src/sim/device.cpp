@@ -1,6 +1,6 @@
 // SimulatedDevice: the Device interface over memory, decoder and engine.
-#include "sim/device_memory.hpp"
 #include "sim/memory/description.hpp"
+#include "sim/memory/device_memory.hpp"
 #include "sim/simulator.hpp"
 #include "sim/sm/description_check.hpp"
 #include "sim/sm/engine.hpp"
@@ -85,7 +85,7 @@ public:
           options_(std::move(options)),
           costs_(machine_),
           memory_(memory_bytes()),
-          memory_system_(make_memory_system(machine_, memory_, options_)),
+          memory_system_(make_memory_system(machine_, memory_, {options_.seed, options_.noise})),
           random_(options_.seed) {
         set_clock_offsets();
     }

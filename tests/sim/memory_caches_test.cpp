@@ -465,7 +465,7 @@ TEST(Launches, CountEachAccessOnce) {
 }
 
 TEST(Noise, IsAddedToLatencyOnRequestAndRepeatsWithTheSeed) {
-    Options options;
+    MemoryOptions options;
     options.noise.jitter_cycles = 5;
     options.noise.outlier_fraction = 0.1;
     const auto latencies = [&](std::uint64_t seed) {

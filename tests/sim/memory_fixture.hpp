@@ -2,7 +2,7 @@
 #pragma once
 
 #include "machine/machine.hpp"
-#include "sim/memory_system.hpp"
+#include "sim/memory/memory_system.hpp"
 #include "units/error.hpp"
 
 #include <cstdint>
@@ -101,7 +101,7 @@ inline machine::Machine machine_with(const std::vector<std::pair<std::string, ma
 
 /// A memory system on which one access follows the other.
 struct Rig {
-    explicit Rig(const machine::Machine& machine, const Options& options = {})
+    explicit Rig(const machine::Machine& machine, const MemoryOptions& options = {})
         : memory(make_memory_system(machine, addresses, options)) {}
 
     /// Latency of an access that waits for the one before it and lets everything else come to rest.
@@ -118,8 +118,8 @@ struct Rig {
     double store(std::uint64_t address, std::uint32_t bytes = 4) {
         return latency({.address = address, .bytes = bytes, .kind = AccessKind::store});
     }
-    Counters counters() {
-        Counters c;
+    MemoryCounters counters() {
+        MemoryCounters c;
         memory->drain_counters(c);
         return c;
     }

@@ -318,7 +318,7 @@ TEST(MemorySystem, RepeatsItselfForASeed) {
     auto l2 = make_cache({.scope = "gpu", .ways = 8, .sets = 16, .policy = "brrip", .latency = 200});
     const auto m = machine_with({{"l1", l1}, {"l2", l2}});
     const auto times = [&](std::uint64_t seed) {
-        Options options;
+        MemoryOptions options;
         options.seed = seed;
         Rig rig(m, options);
         std::mt19937_64 random(5);

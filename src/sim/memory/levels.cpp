@@ -1,7 +1,7 @@
 #include "sim/memory/levels.hpp"
 
 #include "sim/memory/description.hpp"
-#include "sim/memory_system.hpp"
+#include "sim/memory/memory_system.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -1,10 +1,10 @@
-// The walk of a transaction; the model is described in sim/memory_system.hpp.
-#include "sim/memory_system.hpp"
+// The walk of a transaction; the model is described in sim/memory/memory_system.hpp.
+#include "sim/memory/memory_system.hpp"
 
 #include "sim/memory/description.hpp"
 #include "sim/memory/dram.hpp"
 #include "sim/memory/levels.hpp"
-#include "sim/memory/measurement_noise.hpp"
+#include "sim/memory/noise.hpp"
 #include "sim/memory/placement.hpp"
 #include "sim/memory/shared_storage.hpp"
 #include "units/error.hpp"
@@ -61,7 +61,7 @@ struct Walk {
 
 class System final : public MemorySystem {
 public:
-    System(const machine::Machine& machine, const AddressSpace& addresses, const Options& options)
+    System(const machine::Machine& machine, const AddressSpace& addresses, const MemoryOptions& options)
         : addresses_(addresses),
           placement_(machine),
           levels_(machine, placement_, options.seed),
@@ -78,7 +78,7 @@ public:
     Time access(const Transaction& transaction, Time now) override;
     void begin_launch() override;
     void set_aside(std::uint64_t shared_bytes) override { storage_.set_aside(shared_bytes); }
-    void drain_counters(Counters& counters) override;
+    void drain_counters(MemoryCounters& counters) override;
 
 private:
     Time load(Walk& walk, const Range& range, Time now);
@@ -117,7 +117,7 @@ private:
     std::vector<Server> ports_in_;     ///< by SM: data that loads bring
     std::vector<Server> ports_out_;    ///< by SM: data that stores take away
     std::vector<std::pair<std::uint64_t, Time>> atomics_;
-    MeasurementNoise noise_;
+    NoiseSource noise_;
     /// Each launch counts time from 0; inside, time goes on, so that old queues are simply past.
     Time base_ = 0;
     Time latest_ = 0;
@@ -419,7 +419,7 @@ void System::begin_launch() {
     base_ = std::ceil(latest_);
 }
 
-void System::drain_counters(Counters& counters) {
+void System::drain_counters(MemoryCounters& counters) {
     counters.memory_transactions += std::exchange(transactions_, 0);
     counters.dram_bytes += std::exchange(dram_bytes_, 0);
     for (auto& [key, level] : levels_.caches) {
@@ -435,7 +435,7 @@ void System::drain_counters(Counters& counters) {
 }  // namespace
 
 std::unique_ptr<MemorySystem> make_memory_system(const machine::Machine& machine, const AddressSpace& addresses,
-                                                 const Options& options) {
+                                                 const MemoryOptions& options) {
     return std::make_unique<System>(machine, addresses, options);
 }
 

@@ -7,10 +7,10 @@
 
 #include "device/device.hpp"
 #include "machine/machine.hpp"
-#include "sim/device_memory.hpp"
+#include "sim/memory/device_memory.hpp"
 #include "sim/exec/program.hpp"
-#include "sim/memory_system.hpp"
-#include "sim/simulator.hpp"
+#include "sim/memory/memory_system.hpp"
+#include "sim/sm/counters.hpp"
 #include "sim/sm/costs.hpp"
 
 #include <functional>

@@ -1,7 +1,5 @@
-// Errors of measurement on request: what a real GPU adds to the latency of an access.
+// Measurement noise on request: what a real GPU adds to the latency of a memory access.
 #pragma once
-
-#include "sim/simulator.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -9,9 +7,18 @@
 
 namespace gputomo::sim {
 
-class MeasurementNoise {
+/// Measurement noise to add on request, so that deduction is tested under the conditions that it will meet.
+struct Noise {
+    double jitter_cycles = 0;     ///< standard deviation of a normal error on each memory access's latency
+    double outlier_fraction = 0;  ///< share of memory accesses that take outlier_cycles more
+    double outlier_cycles = 2000;
+    double clock_drift = 0;  ///< largest relative change of the SM clock against wall time between launches
+};
+
+/// Draws the noise of one access after the other; the same seed gives the same noise.
+class NoiseSource {
 public:
-    MeasurementNoise(const Noise& noise, std::uint64_t seed)
+    NoiseSource(const Noise& noise, std::uint64_t seed)
         : noise_(noise), random_(seed), jitter_(0, noise.jitter_cycles > 0 ? noise.jitter_cycles : 1) {}
 
     [[nodiscard]] bool silent() const { return noise_.jitter_cycles <= 0 && noise_.outlier_fraction <= 0; }

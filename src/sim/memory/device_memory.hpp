@@ -1,7 +1,7 @@
 // The simulated GPU's memory: allocations, aliased windows, and the bytes behind them.
 #pragma once
 
-#include "sim/memory_system.hpp"
+#include "sim/memory/memory_system.hpp"
 
 #include <cstddef>
 #include <cstdint>

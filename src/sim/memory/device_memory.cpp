@@ -1,4 +1,4 @@
-#include "sim/device_memory.hpp"
+#include "sim/memory/device_memory.hpp"
 
 #include "units/error.hpp"
 

@@ -1,0 +1,100 @@
+// The memory system as an SM sees it: when the data of a transaction are back.
+//
+// A transaction passes through its whole path when it is issued, and its completion time is known at once.
+//
+// Translation. Each TLB level of the path is looked up by virtual address until one hits. Every level that misses adds
+// its penalty and is filled at once. Translation comes before the caches, or only after a miss in the first cache
+// (tlb_position).
+//
+// Caches. A cache that only a part of the GPU uses is looked up by virtual address, a cache of the whole GPU by
+// physical address. A hit takes that cache's latency, and an access that DRAM serves takes memory_latency. These
+// latencies are not added up along the path. They are exact when nothing else is in flight, and penalties and waiting
+// times are added to them. Where a latency has a range, it differs between TPCs.
+//
+// Misses. A miss fills the missing sectors of every level on its way. Tags change at once; a later hit on data that are
+// still in flight waits for them. Hits and misses therefore depend only on the order of accesses, never on time.
+//
+// Waiting has four causes:
+//  - an MSHR file or pending request table without a free entry, or an MSHR that merges no more requests,
+//  - a cache port (bytes_per_cycle),
+//  - the SM's port into the interconnect, which has one rate for each direction,
+//  - a DRAM channel.
+//
+// Stores pass through the near caches into the cache of the whole GPU or into DRAM. A write-back cache hides them from
+// DRAM until it evicts the line. A store is done when the SM's port has taken it and the queues behind the port have
+// space. It takes no MSHR entry and fetches nothing.
+//
+// Atomics are performed at the cache of the whole GPU or at DRAM, one after the other where the address is the same.
+#pragma once
+
+#include "machine/machine.hpp"
+#include "sim/memory/counters.hpp"
+#include "sim/memory/noise.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace gputomo::sim {
+
+/// Simulation time in SM cycles; doubles carry fractions of cycles of the memory clock.
+using Time = double;
+
+/// Local memory takes the global path where the description has no path of its own for it.
+enum class PathKind : std::uint8_t { global, texture, constant, instruction, local };
+inline constexpr std::array<std::string_view, 5> kPathNames{"global", "texture", "constant", "instruction", "local"};
+enum class AccessKind : std::uint8_t { load, store, atomic };
+/// The first cache that a load may hit: the path's first one (.ca), the L2 (.cg, .cv, .volatile), or none.
+enum class CacheHint : std::uint8_t { all, l2_only, none };
+
+/// One coalesced transaction of a warp (or half-warp).
+struct Transaction {
+    std::uint64_t address = 0;  ///< virtual, first byte
+    std::uint32_t bytes = 0;    ///< at least 1; may span lines
+    std::uint32_t sm = 0;
+    PathKind path = PathKind::global;
+    AccessKind kind = AccessKind::load;
+    CacheHint hint = CacheHint::all;
+    std::uint32_t scheduler = 0;  ///< of the SM; selects the instance of a cache or TLB whose scope is "scheduler"
+    /// Number of the warp instruction that the transaction belongs to, from 1. Transactions of one warp instruction
+    /// share one entry of a pending request table. 0: the transaction counts as a warp instruction of its own.
+    std::uint64_t request = 0;
+};
+
+/// Virtual to physical mapping, set up by the device (plain allocations and aliased windows).
+class AddressSpace {
+public:
+    virtual ~AddressSpace() = default;
+    /// Physical address, or throws DeviceError("illegal address") for an unmapped one.
+    [[nodiscard]] virtual std::uint64_t translate(std::uint64_t virtual_address) const = 0;
+};
+
+class MemorySystem {
+public:
+    virtual ~MemorySystem() = default;
+    /// Cycle at which the data are back in the SM (load, atomic) or the store has left the SM's queues.
+    /// From call to call, `now` decreases at most by as much as one SM reorders its transactions.
+    virtual Time access(const Transaction& transaction, Time now) = 0;
+    /// Forgets queue state (not cache contents) at the start of a launch; time restarts at 0.
+    virtual void begin_launch() = 0;
+    /// The blocks of the launch take `shared_bytes` of each SM's shared memory, which may share storage with a cache.
+    virtual void set_aside(std::uint64_t shared_bytes) = 0;
+    /// Adds hits, misses and bytes since the last call to `counters`. A lookup that finds only some of its sectors is a
+    /// miss. Caches count under their key, TLBs under "tlbs." and their key, because a cache and a TLB may have the
+    /// same key.
+    virtual void drain_counters(MemoryCounters& counters) = 0;
+};
+
+struct MemoryOptions {
+    std::uint64_t seed = 1;  ///< of random replacement policies and of the noise
+    Noise noise;
+};
+
+/// Builds the model; `addresses` must outlive it.
+/// Throws InputError naming the leaf when the description lacks what simulation needs or asks for what the model lacks.
+[[nodiscard]] std::unique_ptr<MemorySystem> make_memory_system(const machine::Machine& machine,
+                                                               const AddressSpace& addresses,
+                                                               const MemoryOptions& options);
+
+}  // namespace gputomo::sim

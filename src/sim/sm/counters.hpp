@@ -1,0 +1,18 @@
+// What a launch cost, for `gputomo simulate` and the benchmarks.
+#pragma once
+
+#include "sim/memory/counters.hpp"
+
+#include <cstdint>
+
+namespace gputomo::sim {
+
+struct Counters : MemoryCounters {
+    std::uint64_t cycles = 0;
+    std::uint64_t warp_instructions = 0;
+    std::uint64_t thread_instructions = 0;
+    std::uint64_t bank_conflict_cycles = 0;  ///< of shared memory
+    std::uint64_t divergent_branches = 0;
+};
+
+}  // namespace gputomo::sim
