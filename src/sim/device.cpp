@@ -3,7 +3,8 @@
 #include "sim/memory/device_memory.hpp"
 #include "sim/simulator.hpp"
 #include "sim/sm/description_check.hpp"
-#include "sim/sm/engine.hpp"
+#include "sim/sm/launch.hpp"
+#include "sim/sm/residency.hpp"
 #include "sim/sm/shared_banks.hpp"
 
 #include "ptx/instructions.hpp"
@@ -171,7 +172,7 @@ private:
     std::unique_ptr<MemorySystem> memory_system_;
     std::mt19937_64 random_;
     std::vector<std::int64_t> clock_offsets_;
-    std::unordered_map<device::Texture, std::pair<std::uint64_t, std::uint64_t>> textures_;
+    TextureTable textures_;
     double now_ns_ = 0;
     std::uint64_t local_address_ = 0;
     std::uint64_t local_bytes_ = 0;

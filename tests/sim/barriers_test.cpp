@@ -135,8 +135,8 @@ TEST_P(EveryDivergence, WrongNumbersAreErrors) {
         return message_of(
             [&] { (void)results(gpu(), [&](KernelBuilder& k, Reg, Reg) { k("bar.sync", number, threads); }); });
     };
-    EXPECT_THAT(message(16, 96), HasSubstr("barrier 16 of 16"));
-    EXPECT_THAT(message(0, 40), HasSubstr("a barrier of 40 threads (expected a multiple of 32)"));
+    EXPECT_THAT(message(16, 96), HasSubstr("barrier 16 named; expected one below 16"));
+    EXPECT_THAT(message(0, 40), HasSubstr("barrier 0: 40 threads asked; expected a multiple of 32"));
     EXPECT_EQ(message(15, 96), "");
 }
 

@@ -71,4 +71,15 @@ void for_lanes(std::uint32_t mask, Body&& body) {
     for (; mask != 0; mask &= mask - 1) body(std::countr_zero(mask));
 }
 
+/// The lanes in `mask` whose guard predicate lets them perform the operation.
+inline std::uint32_t active_lanes(const Operation& operation, const LaneValues* registers, std::uint32_t mask) {
+    if (operation.guard == kNoSlot) return mask;
+    const LaneValues& guard = registers[operation.guard];
+    std::uint32_t holds = 0;
+    for_lanes(mask, [&](int lane) {
+        holds |= static_cast<std::uint32_t>(guard[static_cast<std::size_t>(lane)] != 0) << lane;
+    });
+    return operation.guard_negated ? mask & ~holds : mask & holds;
+}
+
 }  // namespace gputomo::sim

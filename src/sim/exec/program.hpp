@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -38,8 +39,18 @@ enum class Kind : std::uint8_t {
     nothing,  ///< hints
 };
 
+[[nodiscard]] constexpr bool accesses_memory(Kind kind) {
+    return kind == Kind::load || kind == Kind::store || kind == Kind::atomic || kind == Kind::texture;
+}
+
 /// What a block barrier does besides counting (Operation::mode).
 enum class BarrierMode : std::uint8_t { sync, arrive, popc, and_, or_ };
+
+/// The result of bar.red, of `voters` threads of which `votes` had a predicate that held.
+[[nodiscard]] constexpr std::uint64_t barrier_vote(BarrierMode mode, std::uint32_t votes, std::uint32_t voters) {
+    if (mode == BarrierMode::popc) return votes;
+    return mode == BarrierMode::and_ ? votes == voters : votes != 0;
+}
 
 inline constexpr std::uint16_t kNoSlot = 0xFFFF;
 
@@ -84,6 +95,9 @@ struct Operation {
     // timing
     std::uint16_t cost = 0;  ///< index into the SM's cost table
     int line = 0;
+
+    [[nodiscard]] std::span<const std::uint16_t> read_slots() const { return {waits.data(), wait_count}; }
+    [[nodiscard]] std::span<const std::uint16_t> written_slots() const { return {writes.data(), write_count}; }
 };
 
 struct Parameter {

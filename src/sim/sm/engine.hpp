@@ -1,68 +1,158 @@
-// Runs one launch: places blocks on SMs and issues their warps' instructions in time order, skipping idle time.
+// The state of a running launch, and what connects the units of the SMs.
 //
-// Each scheduler of each SM is an event: the time at which one of its warps can issue next. The earliest event is
-// handled, the chosen warp issues one instruction, and the scheduler's next event is computed from its warps' registers
-// (scoreboard), units, barriers and instruction supply. Nothing happens between events, so idle cycles cost nothing.
+// Each scheduler of each SM is an event: the time at which one of its warps can issue next. The engine handles the
+// earliest event: the chosen warp issues one instruction, and the scheduler's next event follows from its warps'
+// registers, units, barriers and instruction supply. Nothing happens between events, so idle cycles cost nothing.
+//
+// The units know neither the engine nor each other's state: fetch, scheduler, execution_units, operands, load_store,
+// barriers, warp_members, control_flow, block_launch. Three members connect them with the machine language that is
+// executed: prepare() (when can a warp's next instruction issue), issue() (what it computes and which units it takes)
+// and can_pair(). Those of PTX are in ptx_issue.cpp, ptx_memory.cpp and ptx_barriers.cpp.
 #pragma once
 
-#include "device/device.hpp"
-#include "machine/machine.hpp"
-#include "sim/memory/device_memory.hpp"
-#include "sim/exec/program.hpp"
-#include "sim/memory/memory_system.hpp"
-#include "sim/sm/counters.hpp"
-#include "sim/sm/costs.hpp"
+#include "sim/exec/data_access.hpp"
+#include "sim/exec/special_registers.hpp"
+#include "sim/sm/barriers.hpp"
+#include "sim/sm/block_launch.hpp"
+#include "sim/sm/control_flow.hpp"
+#include "sim/sm/execution_units.hpp"
+#include "sim/sm/fetch.hpp"
+#include "sim/sm/launch.hpp"
+#include "sim/sm/load_store.hpp"
+#include "sim/sm/operands.hpp"
+#include "sim/sm/scheduler.hpp"
+#include "sim/sm/warp.hpp"
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
-#include <memory>
-#include <unordered_map>
+#include <queue>
+#include <string>
+#include <tuple>
+#include <vector>
 
 namespace gputomo::sim {
 
-/// A kernel that is loaded: decoded, with the cost of each distinct mnemonic, and its code in device memory.
-struct LoadedKernel {
-    Program program;
-    std::vector<Cost> costs;
-    std::uint64_t code_address = 0;
+/// What the description says of the SM, as its units need it. Never changes.
+struct SmSpec {
+    SchedulerSpec scheduler;
+    OperandSpec operands;
+    BarrierSpec barriers;
+    BranchSpec branches;
+    ClockSpec clock;
+    Divergence divergence = Divergence::stack;
+    bool taken_first = true;              ///< a diverged warp runs the threads that take the branch first
+    std::uint64_t instruction_bytes = 8;  ///< of one machine instruction
 };
 
-struct LaunchSetup {
-    const machine::Machine& machine;
-    const LoadedKernel& kernel;
-    const device::Launch& launch;
-    DeviceMemory& memory;
-    MemorySystem& memory_system;
-    const std::unordered_map<device::Texture, std::pair<std::uint64_t, std::uint64_t>>& textures;  ///< address, bytes
-    const CostModel& costs;
-    const std::vector<std::int64_t>& clock_offsets;  ///< by SM
-    double start_ns = 0;                             ///< %globaltimer at the start
-    std::uint64_t local_address = 0;  ///< device memory for the local memory of all resident threads (local_memory_of)
+/// What an instruction asks of the units, the same each time it issues.
+struct IssueNeeds {
+    Resource resource = kNoResource;
+    bool on_cores = false;            ///< runs on the CUDA cores
+    std::uint8_t conflict_slots = 0;  ///< issue slots that register bank conflicts add
 };
 
-/// Bytes of one machine instruction where the description does not say.
-inline constexpr std::int64_t kDefaultInstructionBytes = 8;
+class Engine {
+public:
+    Engine(const LaunchSetup& setup, Counters& counters);
+    double run();
 
-/// Runs to the end and returns the cycles it took; adds to `counters`.
-/// Throws DeviceError (illegal access, deadlock, trap: with kernel, block, warp and instruction) or TimeLimitError.
-[[nodiscard]] double run_launch(const LaunchSetup& setup, Counters& counters);
+private:
+    // ---- set-up and blocks (engine_blocks.cpp)
+    void size_launch();
+    void make_schedulers();
+    void place_initial_blocks();
+    bool place_block(std::uint32_t sm, double now);
+    void start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32_t threads, double now);
+    void choose_slot(Warp& warp, std::uint32_t sm);
+    void end_warp(std::uint32_t warp, double now);
+    std::uint32_t take_warp();
+    std::uint32_t take_block();
 
-/// What a block asks of its SM.
-struct BlockNeeds {
-    std::uint64_t threads = 0;
-    std::uint64_t shared_bytes = 0;
-    int registers_per_thread = 0;
-    std::size_t arguments = 0;
+    // ---- events (engine.cpp)
+    void run_scheduler(std::uint32_t index, double now);
+    void issue_from(std::uint32_t index, std::size_t position, double now);
+    void update_resources(std::uint32_t index);
+    [[nodiscard]] double next_event(std::uint32_t index);
+    void post(std::uint32_t scheduler);
+
+    // ---- PTX instructions (ptx_issue.cpp)
+    void find_needs();
+    void prepare(Warp& warp, double now);
+    [[nodiscard]] bool can_pair(const Operation& first, const Warp& warp, double now);
+    void issue(std::uint32_t warp_index, double now);
+    void execute(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+    /// Takes a unit and issue slots; returns the latency of the warp's step.
+    double occupy_unit(const Warp& warp, const Operation& op, double now);
+    void issue_arithmetic(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+    void issue_special(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+    void issue_branch(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+    void issue_indexed_branch(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+    void issue_exit(Warp& warp, std::uint32_t mask);
+    void issue_sleep(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+
+    // ---- PTX loads, stores, atomics and texture fetches (ptx_memory.cpp)
+    void issue_memory(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+    void issue_texture(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+    /// Performs the access in the load/store unit and holds warp and scheduler back as it says.
+    AccessTimes time_access(Warp& warp, const MemoryInstruction& instruction, std::uint32_t mask, double now);
+
+    // ---- PTX barriers (ptx_barriers.cpp)
+    void issue_barrier(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+    void issue_warp_barrier(Warp& warp, const Operation& op, std::uint32_t mask, double now);
+    void release_if_complete(Block& block, int number);
+    void release_complete_barriers(Block& block);
+    void leave_barrier(Warp& warp, int number, const BarrierRelease& release);
+
+    // ---- messages (report.cpp)
+    void check_time_limit();
+    [[noreturn]] void report_deadlock() const;
+    [[noreturn]] void fail(const Warp& warp, const Operation& op, int lane, const std::string& what) const;
+    [[nodiscard]] std::string where(const Warp& warp) const;
+    [[nodiscard]] std::string where(const Warp& warp, const WarpPath& path) const;
+
+    [[nodiscard]] const Operation& operation_at(const Warp& warp) const {
+        return program_.operations[warp.paths.current().pc];
+    }
+    [[nodiscard]] UnitPorts ports_of(std::uint32_t scheduler) {
+        return {scheduler_units_[scheduler], sm_units_[schedulers_[scheduler].sm]};
+    }
+
+    const LaunchSetup& setup_;
+    const Program& program_;
+    Counters& counters_;
+
+    // ---- what does not change during the launch
+    SmSpec spec_;
+    UnitSpec unit_spec_;
+    BlockLaunchSpec block_spec_;
+    LaunchFacts facts_;
+    std::vector<IssueNeeds> needs_;      ///< by operation
+    std::vector<std::byte> parameters_;  ///< of the kernel, packed
+    std::uint64_t shared_bytes_ = 0;     ///< of a block
+
+    // ---- units and their state
+    FetchUnit fetch_;
+    LoadStoreUnit load_store_;
+    BlockLaunchState block_state_;
+    std::vector<Scheduler> schedulers_;
+    std::vector<UnitTimes> scheduler_units_;     ///< by scheduler: the units that it alone feeds
+    std::vector<UnitTimes> sm_units_;            ///< by SM: the units that all its schedulers feed
+    std::vector<std::uint32_t> next_scheduler_;  ///< by SM: warps started so far, which go to its schedulers in turn
+    std::vector<Warp> warps_;                    ///< never grows beyond what is reserved, so references hold
+    std::vector<std::uint32_t> free_warps_;
+    std::vector<Block> blocks_;  ///< never grows beyond what is reserved
+    std::vector<std::uint32_t> free_blocks_;
+    std::uint64_t live_warps_ = 0;
+
+    /// Time, last issue, scheduler. Of the schedulers that can issue at the same time, the one that issued longest ago
+    /// comes first, so that they use what they share (banks of shared memory, the path to memory) in turn.
+    using Event = std::tuple<double, double, std::uint32_t>;
+    std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+    double latest_ = 0;   ///< the launch is not over before
+    LaneData lane_data_;  ///< of the memory instruction that issues
+    std::uint64_t issued_since_check_ = 0;
+    std::chrono::nanoseconds deadline_;  ///< processor time of this thread
 };
-
-struct Residency {
-    std::uint32_t blocks = 0;           ///< that are on an SM at once
-    std::uint64_t shared_of_block = 0;  ///< bytes that a block takes of the SM's shared memory
-    std::string why;                    ///< not empty: no block fits, for this reason
-};
-
-[[nodiscard]] Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& needs);
-
-/// Device memory that the local memory of a launch takes: frames of all threads that can be resident.
-[[nodiscard]] std::uint64_t local_memory_of(const machine::Machine& machine, const Program& program);
 
 }  // namespace gputomo::sim

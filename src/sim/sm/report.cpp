@@ -1,5 +1,5 @@
-// What a launch that fails says.
-#include "sim/sm/engine_state.hpp"
+// The messages of a launch that fails.
+#include "sim/sm/engine.hpp"
 #include "units/error.hpp"
 #include "units/processor_time.hpp"
 
@@ -9,10 +9,8 @@
 
 namespace gputomo::sim {
 
-std::chrono::nanoseconds processor_time() { return thread_processor_time(); }
-
 void Engine::check_time_limit() {
-    if (processor_time() < deadline_) return;
+    if (thread_processor_time() < deadline_) return;
     const auto running = std::find_if(warps_.begin(), warps_.end(), [](const Warp& w) { return w.in_use; });
     throw TimeLimitError(fmt::format("launch of {}: not finished within {} ms (simulated cycle {:.0f}); {}",
                                      program_.name, setup_.launch.time_limit.count(), latest_,
@@ -23,12 +21,11 @@ std::string Engine::where(const Warp& warp, const WarpPath& path) const {
     const auto at = [&](std::uint32_t pc) {
         return fmt::format("line {}: {}", program_.operations[pc].line, program_.texts[pc]);
     };
-    if (path.awaits_members) return fmt::format("waits at {} (for threads that did not come)", at(path.pc));
+    if (path.awaits_members)
+        return fmt::format("waits at {} (for threads of its member mask that have not arrived)", at(path.pc));
     if (path.barrier < 0) return fmt::format("is at {}", at(path.pc));
     const Barrier& barrier = blocks_[warp.block].barriers[static_cast<std::size_t>(path.barrier)];
-    return fmt::format("waits at {} (barrier {}, {} {} arrived{})", at(path.pc - 1), path.barrier, barrier.arrived,
-                       rules_.barrier_counts_threads ? "threads" : "warps",
-                       barrier.expected == 0 ? "" : fmt::format(" of {}", barrier.expected));
+    return fmt::format("waits at {} ({})", at(path.pc - 1), describe(spec_.barriers, barrier, path.barrier));
 }
 
 std::string Engine::where(const Warp& warp) const {
@@ -46,12 +43,24 @@ std::string Engine::where(const Warp& warp) const {
 
 void Engine::report_deadlock() const {
     constexpr int kMostShown = 8;
-    std::string text =
-        fmt::format("launch of {}: deadlock: {} warps left and none can go on", program_.name, live_warps_);
+    std::string text = fmt::format("launch of {}: deadlock: {} warps left and none can go on (simulated cycle {:.0f})",
+                                   program_.name, live_warps_, latest_);
     int shown = 0;
-    for (const auto& warp : warps_)
-        if (warp.in_use && shown++ < kMostShown) text += "\n    " + where(warp);
+    for (const auto& warp : warps_) {
+        if (!warp.in_use || shown++ >= kMostShown) continue;
+        text += fmt::format("\n    {}\n        {}; {}", where(warp), describe(fetch_.spec, warp.buffer),
+                            describe(warp.scoreboard));
+    }
     if (shown > kMostShown) text += fmt::format("\n    and {} more", shown - kMostShown);
+    text += "\n  " + describe(block_spec_, block_state_);
+    shown = 0;
+    std::uint32_t last_sm = ~std::uint32_t{0};
+    for (const auto& scheduler : schedulers_) {
+        if (scheduler.warps.empty() || shown++ >= kMostShown) continue;
+        if (scheduler.sm != last_sm) text += "\n  " + describe(load_store_.state, scheduler.sm);
+        last_sm = scheduler.sm;
+        text += "\n  " + describe(scheduler);
+    }
     throw DeviceError(text);
 }
 

@@ -1,4 +1,4 @@
-#include "sim/sm/paths_of_warp.hpp"
+#include "sim/sm/warp_paths.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -29,7 +29,7 @@ void WarpPaths::step(WarpPath& path, std::uint32_t pc) {
 
 void WarpPaths::advance(std::uint32_t pc) {
     WarpPath& path = paths_[current_];
-    if (pc <= path.pc) ++path.turns;
+    if (pc <= path.pc) ++path.iterations;
     step(path, pc);
     if (paths_.size() > 1) settle();
 }
@@ -48,7 +48,7 @@ bool WarpPaths::branch(std::uint32_t taken, const BranchTargets& to) {
                       .reconverge = to.reconverge,
                       .outer = path.outer,
                       .mask = mask,
-                      .turns = path.turns + (pc <= path.pc ? 1 : 0)};
+                      .iterations = path.iterations + (pc <= path.pc ? 1 : 0)};
         if (further_in) side.outer.push_back(path.reconverge);
         return side;
     };
@@ -69,7 +69,7 @@ bool WarpPaths::branch(std::uint32_t taken, const BranchTargets& to) {
 void WarpPaths::exit(std::uint32_t mask) {
     for (auto& path : paths_) {
         path.mask &= ~mask;
-        path.awaits_members = false;  // it may have waited for those that ended: looks again
+        path.awaits_members = false;  // it may have waited for a thread that ended, and issues again
     }
     settle();
 }
@@ -129,7 +129,7 @@ void WarpPaths::settle() {
     pick();
 }
 
-/// What paths that meet have in common is where they meet and what lies further out.
+/// Two paths that meet keep the outer points that both still have to meet others at.
 void WarpPaths::merge(WarpPath& into, const WarpPath& from) {
     const auto all = [](const WarpPath& path) {
         auto points = path.outer;
@@ -143,8 +143,8 @@ void WarpPaths::merge(WarpPath& into, const WarpPath& from) {
     if (!points.empty()) points.pop_back();
     into.outer = std::move(points);
     into.mask |= from.mask;
-    into.turns = std::min(into.turns, from.turns);
-    into.awaits_members = false;  // more of them are there now: looks again
+    into.iterations = std::min(into.iterations, from.iterations);
+    into.awaits_members = false;  // more members may be there now, and it issues again
 }
 
 void WarpPaths::merge_equal() {
@@ -163,11 +163,11 @@ bool WarpPaths::others_come_to(std::uint32_t pc, const WarpPath& but) const {
     });
 }
 
-/// A path runs until it waits, comes to where it meets others, or has gone round more often than another one.
+/// A path runs until it waits, reaches a point where others join it, or has more loop iterations than another path.
 void WarpPaths::pick() {
     const auto order = [this](const WarpPath& p) {
         const std::uint32_t patience = p.pc == p.reconverge && others_come_to(p.pc, p) ? kReconvergencePatience : 0;
-        return std::pair(p.waits(), p.turns + patience);
+        return std::pair(p.waits(), p.iterations + patience);
     };
     std::size_t best = current_;
     for (std::size_t i = 0; i < paths_.size(); ++i) {

@@ -1,0 +1,197 @@
+#include "sim/exec/data_access.hpp"
+
+#include "sim/exec/lane_fault.hpp"
+#include "sim/exec/lanes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace gputomo::sim {
+namespace {
+
+using ptx::Space;
+using ptx::Type;
+
+/// Signed values are extended to the whole slot, because the register may be wider than what is loaded.
+std::uint64_t load_bits(const std::byte* from, const Operation& op) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, from, op.bytes);
+    if (!op.sign_extend) return bits;
+    const int shift = 64 - 8 * op.bytes;
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << shift) >> shift);
+}
+
+enum Atomic : std::uint8_t { kAdd, kMin, kMax, kExchange, kCompareSwap, kAnd, kOr, kXor, kIncrement, kDecrement };
+
+template <class T>
+T atomic_result(std::uint8_t mode, T old, T a, T b) {
+    switch (mode) {
+        case kAdd:
+            if constexpr (std::is_integral_v<T>)
+                return static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) +
+                                      static_cast<std::make_unsigned_t<T>>(a));
+            else
+                return old + a;
+        case kMin: return std::min(old, a);
+        case kMax: return std::max(old, a);
+        case kExchange: return a;
+        case kCompareSwap: return old == a ? b : old;
+        case kIncrement: return old >= a ? T{0} : static_cast<T>(old + 1);
+        case kDecrement: return old == T{0} || old > a ? a : static_cast<T>(old - 1);
+        default: break;
+    }
+    if constexpr (std::is_integral_v<T>) {
+        if (mode == kAnd) return static_cast<T>(old & a);
+        if (mode == kOr) return static_cast<T>(old | a);
+        if (mode == kXor) return static_cast<T>(old ^ a);
+    }
+    return old;
+}
+
+template <class T>
+std::uint64_t apply_atomic(std::uint8_t mode, std::byte* at, std::uint64_t a, std::uint64_t b) {
+    T old;
+    std::memcpy(&old, at, sizeof old);
+    const T result = atomic_result(mode, old, as<T>(a), as<T>(b));
+    std::memcpy(at, &result, sizeof result);
+    return bits_of(old);
+}
+
+std::uint64_t apply_atomic(const Operation& op, std::byte* at, std::uint64_t a, std::uint64_t b) {
+    switch (op.type) {
+        case Type::s32: return apply_atomic<std::int32_t>(op.mode, at, a, b);
+        case Type::s64: return apply_atomic<std::int64_t>(op.mode, at, a, b);
+        case Type::f32: return apply_atomic<float>(op.mode, at, a, b);
+        case Type::f64: return apply_atomic<double>(op.mode, at, a, b);
+        default:
+            return op.bytes == 8 ? apply_atomic<std::uint64_t>(op.mode, at, a, b)
+                                 : apply_atomic<std::uint32_t>(op.mode, at, a, b);
+    }
+}
+
+/// One lane's bytes; nullptr where the address lies outside the space.
+std::byte* data_at(const DataSpaces& spaces, Space space, int lane, std::uint64_t address, std::uint64_t bytes) {
+    const auto inside = [&](std::span<std::byte> all, std::uint64_t begin, std::uint64_t size) {
+        return address <= size && bytes <= size - address ? all.data() + begin + address : nullptr;
+    };
+    switch (space) {
+        case Space::shared: return inside(spaces.shared, 0, spaces.shared.size());
+        case Space::local:
+            return inside(spaces.local, static_cast<std::uint64_t>(lane) * spaces.local_bytes, spaces.local_bytes);
+        case Space::param: return inside(spaces.parameters, 0, spaces.parameters.size());
+        default: return spaces.global.resolve(address, bytes);
+    }
+}
+
+/// Finds all lanes in one allocation of device memory with one search instead of 32.
+bool resolve_together(const WarpInstruction& instruction, const DeviceMemory& memory, std::uint64_t bytes,
+                      LaneData& data) {
+    std::uint64_t low = ~std::uint64_t{0}, high = 0, together = 0;
+    for_lanes(instruction.mask, [&](int lane) {
+        const std::uint64_t address = data.addresses[static_cast<std::size_t>(lane)];
+        low = std::min(low, address);
+        high = std::max(high, address);
+        together |= address;
+    });
+    if ((together & (bytes - 1)) != 0 || high > ~bytes) return false;
+    const Space space = instruction.op.space;
+    std::byte* const base = space == Space::generic || space == Space::global || space == Space::constant
+                                ? memory.resolve(low, high - low + bytes)
+                                : nullptr;
+    if (base == nullptr || !memory.is_plain(low)) return false;
+    for_lanes(instruction.mask, [&](int lane) {
+        const auto l = static_cast<std::size_t>(lane);
+        data.bytes[l] = base + (data.addresses[l] - low);
+    });
+    return true;
+}
+
+void perform_atomics(const WarpInstruction& instruction, const LaneData& data) {
+    const Operation& op = instruction.op;
+    LaneValues* const registers = instruction.registers;
+    const auto operand = [&](std::size_t i, std::size_t l) {
+        return op.source[i] == kNoSlot ? 0 : registers[op.source[i]][l];
+    };
+    for_lanes(instruction.mask, [&](int lane) {
+        const auto l = static_cast<std::size_t>(lane);
+        registers[op.destination][l] = apply_atomic(op, data.bytes[l], operand(1, l), operand(2, l));
+    });
+}
+
+}  // namespace
+
+std::uint32_t bytes_of(const Operation& op) {
+    return op.kind == Kind::texture ? op.bytes : std::uint32_t{op.bytes} * std::max<std::uint32_t>(op.elements, 1);
+}
+
+Space space_of(const WarpInstruction& instruction) {
+    const Operation& op = instruction.op;
+    if (op.space != Space::generic) return op.space;
+    const auto lane = static_cast<std::size_t>(std::countr_zero(instruction.mask));
+    const std::uint64_t first = instruction.registers[op.source[0]][lane] + static_cast<std::uint64_t>(op.offset);
+    if (first - kSharedWindow < kWindowSize) return Space::shared;
+    return first - kLocalWindow < kWindowSize ? Space::local : Space::global;
+}
+
+void resolve(const WarpInstruction& instruction, Space space, const DataSpaces& spaces, LaneData& data) {
+    const Operation& op = instruction.op;
+    const std::uint64_t bytes = bytes_of(op);
+    const LaneValues& base = instruction.registers[op.source[0]];
+    const bool near = space == Space::shared || space == Space::local;
+    const std::uint64_t window = op.space != Space::generic || !near ? 0
+                                 : space == Space::shared            ? kSharedWindow
+                                                                     : kLocalWindow;
+    for_lanes(instruction.mask, [&](int lane) {
+        const auto l = static_cast<std::size_t>(lane);
+        data.addresses[l] = base[l] + static_cast<std::uint64_t>(op.offset) - window;
+        if (near && window == 0) data.addresses[l] &= 0xFFFFFFFF;
+    });
+    if (!near && space != Space::param && resolve_together(instruction, spaces.global, bytes, data)) return;
+    for_lanes(instruction.mask, [&](int lane) {
+        const auto l = static_cast<std::size_t>(lane);
+        const std::uint64_t address = data.addresses[l];
+        data.bytes[l] = data_at(spaces, space, lane, address, bytes);
+        if (data.bytes[l] == nullptr)
+            throw LaneFault(lane, fmt::format("illegal address 0x{:x} ({} bytes)", address + window, bytes));
+        if (address % bytes != 0)
+            throw LaneFault(lane, fmt::format("misaligned address 0x{:x} ({} bytes)", address + window, bytes));
+    });
+}
+
+void move_data(const WarpInstruction& instruction, const LaneData& data) {
+    const Operation& op = instruction.op;
+    if (op.kind == Kind::atomic) return perform_atomics(instruction, data);
+    for (std::size_t e = 0; e < op.elements; ++e) {
+        LaneValues& values = instruction.registers[op.vector[e]];
+        for_lanes(instruction.mask, [&](int lane) {
+            const auto l = static_cast<std::size_t>(lane);
+            std::byte* at = data.bytes[l] + e * op.bytes;
+            if (op.kind == Kind::load)
+                values[l] = load_bits(at, op);
+            else
+                std::memcpy(at, &values[l], op.bytes);
+        });
+    }
+}
+
+void fetch_texels(const WarpInstruction& instruction, const TextureTable& textures, const DeviceMemory& memory,
+                  LaneData& data) {
+    const Operation& op = instruction.op;
+    LaneValues* const registers = instruction.registers;
+    for_lanes(instruction.mask, [&](int lane) {
+        const auto l = static_cast<std::size_t>(lane);
+        const auto texture = textures.find(registers[op.source[0]][l]);
+        if (texture == textures.end()) throw LaneFault(lane, "no such texture");
+        const auto [base, bytes] = texture->second;
+        const auto texel = static_cast<std::int64_t>(as<std::int32_t>(registers[op.source[1]][l]));
+        const bool inside = texel >= 0 && static_cast<std::uint64_t>(texel) * 4 + 4 <= bytes;
+        data.addresses[l] = base + (inside ? static_cast<std::uint64_t>(texel) * 4 : 0);
+        const std::byte* bits = inside ? memory.resolve(data.addresses[l], 4) : nullptr;
+        registers[op.vector[0]][l] = bits == nullptr ? 0 : load_bits(bits, op);
+        for (std::size_t e = 1; e < op.elements; ++e) registers[op.vector[e]][l] = 0;
+    });
+}
+
+}  // namespace gputomo::sim

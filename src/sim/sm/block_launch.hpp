@@ -1,0 +1,48 @@
+// Block launch: which block starts next on which SM, and when.
+#pragma once
+
+#include "machine/machine.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gputomo::sim {
+
+struct BlockLaunchSpec {
+    std::uint64_t blocks = 0;         ///< of the grid
+    std::uint32_t blocks_per_sm = 0;  ///< resident at once
+    std::uint32_t warps_per_block = 0;
+    double replacement = 0;     ///< cycles from the end of a block to the start of the one that takes its place
+    double block_interval = 0;  ///< cycles between two blocks that the GPU starts
+    double warp_interval = 0;   ///< cycles between two warps that an SM starts
+};
+/// What the description says; the grid's shape is left for the caller to fill in.
+[[nodiscard]] BlockLaunchSpec block_launch_spec_of(const machine::LaunchCost& launch);
+
+/// What block launch knows of an SM.
+struct SmOccupancy {
+    std::uint32_t resident = 0;  ///< blocks
+    double next_start = 0;       ///< when another block can start
+};
+
+struct BlockLaunchState {
+    std::uint64_t started = 0;  ///< blocks; the next one has this index
+    double next_start = 0;      ///< when the GPU can start another block
+    std::vector<SmOccupancy> sms;
+};
+
+struct BlockStart {
+    std::uint64_t block = 0;  ///< index in the grid
+    double when = 0;
+};
+
+/// Starts the grid's next block on the SM at `now` or later; nothing where no block is left or the SM is full.
+[[nodiscard]] std::optional<BlockStart> start_block(const BlockLaunchSpec& spec, BlockLaunchState& state,
+                                                    std::uint32_t sm, double now);
+
+/// One line for the report of a deadlock.
+[[nodiscard]] std::string describe(const BlockLaunchSpec& spec, const BlockLaunchState& state);
+
+}  // namespace gputomo::sim

@@ -1,0 +1,45 @@
+// Instruction fetch: when a warp's next instruction is in its instruction buffer.
+#pragma once
+
+#include "machine/machine.hpp"
+#include "sim/memory/memory_system.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace gputomo::sim {
+
+struct FetchSpec {
+    bool fetches = false;              ///< false: there is no paths.instruction, and instructions are always there
+    std::uint64_t block_bytes = 1;     ///< that one fetch brings into a warp's instruction buffer
+    std::uint64_t line_bytes = 1;      ///< of the first instruction cache
+    std::uint64_t prefetch_lines = 0;  ///< requested in advance when a warp comes to a new line
+    double hidden_latency = 0;         ///< cycles of a hit in the first instruction cache, which pipelining hides
+};
+[[nodiscard]] FetchSpec fetch_spec_of(const machine::Machine& machine);
+
+/// The state of one warp: the fetch block that its instruction buffer holds.
+struct InstructionBuffer {
+    static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
+    std::uint64_t block = kEmpty;  ///< address / block_bytes
+};
+
+struct FetchUnit {
+    FetchSpec spec;
+    std::uint64_t code_end = 0;  ///< address behind the kernel's last instruction; nothing is prefetched from there on
+    MemorySystem& memory;
+};
+
+struct FetchRequest {
+    std::uint64_t address = 0;  ///< of the next instruction
+    std::uint32_t sm = 0;
+    std::uint32_t scheduler = 0;  ///< within the SM
+};
+
+/// Cycle from which the instruction can issue: `now` where the buffer holds it or a pipelined hit brings it.
+[[nodiscard]] double fetch(FetchUnit& unit, InstructionBuffer& buffer, const FetchRequest& request, double now);
+
+/// One line for the report of a deadlock.
+[[nodiscard]] std::string describe(const FetchSpec& spec, const InstructionBuffer& buffer);
+
+}  // namespace gputomo::sim

@@ -1,0 +1,45 @@
+// Runs one launch of a kernel on the simulated GPU.
+#pragma once
+
+#include "device/device.hpp"
+#include "machine/machine.hpp"
+#include "sim/exec/data_access.hpp"
+#include "sim/exec/program.hpp"
+#include "sim/memory/device_memory.hpp"
+#include "sim/memory/memory_system.hpp"
+#include "sim/sm/costs.hpp"
+#include "sim/sm/counters.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace gputomo::sim {
+
+/// A kernel that is loaded: decoded, with the cost of each distinct mnemonic, and its code in device memory.
+struct LoadedKernel {
+    Program program;
+    std::vector<Cost> costs;
+    std::uint64_t code_address = 0;
+};
+
+struct LaunchSetup {
+    const machine::Machine& machine;
+    const LoadedKernel& kernel;
+    const device::Launch& launch;
+    DeviceMemory& memory;
+    MemorySystem& memory_system;
+    const TextureTable& textures;
+    const CostModel& costs;
+    const std::vector<std::int64_t>& clock_offsets;  ///< by SM: its clock register at the start
+    double start_ns = 0;                             ///< %globaltimer at the start
+    std::uint64_t local_address = 0;  ///< device memory for the local memory of all resident threads (local_memory_of)
+};
+
+/// Bytes of one machine instruction where the description does not say; it was 8 from Tesla to Pascal.
+inline constexpr std::int64_t kDefaultInstructionBytes = 8;
+
+/// Runs to the end and returns the cycles it took; adds to `counters`.
+/// Throws DeviceError (illegal access, deadlock, trap: with kernel, block, warp and instruction) or TimeLimitError.
+[[nodiscard]] double run_launch(const LaunchSetup& setup, Counters& counters);
+
+}  // namespace gputomo::sim

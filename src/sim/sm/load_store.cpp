@@ -1,0 +1,181 @@
+#include "sim/sm/load_store.hpp"
+
+#include "sim/exec/lanes.hpp"
+#include "sim/memory/description.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gputomo::sim {
+namespace {
+
+using ptx::Space;
+
+/// Cycles of stores that the SM's store queue holds. A store that has not left after so long stalls its warp. No
+/// description has a value for it; a smaller one would make streams of stores stall earlier.
+constexpr double kStoreQueueCycles = 1000;
+/// Cycles between two transactions of one instruction, except for global loads (GlobalLoads::departure).
+constexpr double kTransactionSpacing = 1;
+
+/// One warp instruction on one path.
+struct PathAccess {
+    Coalescer& coalescer;
+    PathKind path;
+    std::uint32_t bytes;  ///< of each thread
+};
+
+AccessTimes at_once(double now) {
+    return {.done = now, .warp_free = now, .warp_gap = now, .scheduler_free = now, .last = now};
+}
+
+void include(AccessTimes& all, const AccessTimes& part) {
+    all.done = std::max(all.done, part.done);
+    all.warp_free = std::max(all.warp_free, part.warp_free);
+    all.warp_gap = std::max(all.warp_gap, part.warp_gap);
+    all.scheduler_free = std::max(all.scheduler_free, part.scheduler_free);
+    all.last = std::max(all.last, part.last);
+}
+
+/// A memory instruction takes `slots` issue slots. It is issued again while transactions or bank-conflict ways are left
+/// that the issues so far do not serve (Volkov 2016, 3.6, 4.7).
+void take_slots(const LoadStoreSpec& spec, std::size_t served, double slots, AccessTimes& times, double now) {
+    const SchedulerSpec& scheduler = spec.scheduler;
+    times.scheduler_free = std::max(times.scheduler_free, now + slots * scheduler.issue_interval);
+    if (spec.served_per_issue == 0 || served <= spec.served_per_issue) return;
+    const auto further = static_cast<double>((served - 1) / spec.served_per_issue);
+    const double extra = further * scheduler.issue_interval;
+    times.scheduler_free = std::max(times.scheduler_free, now + (slots + further) * scheduler.issue_interval);
+    times.warp_gap = std::max(times.warp_gap, now + scheduler.warp_interval + extra);
+    times.warp_free = std::max(times.warp_free, now + extra);
+}
+
+/// Cycles from the issue of an instruction to that of its transaction number `index`.
+double spacing(const LoadStoreSpec& spec, const Transaction& transaction, std::size_t index) {
+    const bool is_global_load = transaction.path == PathKind::global && transaction.kind == AccessKind::load;
+    return is_global_load ? spec.global_loads.departure(index) : static_cast<double>(index) * kTransactionSpacing;
+}
+
+AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const PathAccess& on, double now) {
+    const LoadStoreSpec& spec = unit.spec;
+    const MemoryInstruction& instruction = access.instruction;
+    Transaction transaction{.sm = access.sm,
+                            .path = on.path,
+                            .kind = instruction.kind,
+                            .hint = instruction.skips_near ? CacheHint::l2_only : CacheHint::all,
+                            .scheduler = access.scheduler,
+                            .request = ++unit.state.requests};
+    const auto& segments = on.coalescer.merge(access.addresses, access.mask, on.bytes);
+    AccessTimes times = at_once(now);
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+        transaction.address = segments[i].address;
+        transaction.bytes = segments[i].bytes;
+        times.done = std::max(times.done, unit.memory.access(transaction, now + spacing(spec, transaction, i)));
+    }
+    if (instruction.kind == AccessKind::load && on.path == PathKind::global && in_both_halves(access.mask))
+        times.done += spec.global_loads.whole_warp();
+    if (instruction.kind == AccessKind::store)
+        times.warp_free = std::max(times.warp_free, times.done - kStoreQueueCycles);
+    else
+        times.last = times.done;
+    times.warp_free = std::max(times.warp_free, now + spacing(spec, transaction, segments.size() - 1));
+    take_slots(spec, segments.size(), spec.path_slots[static_cast<std::size_t>(on.path)], times, now);
+    return times;
+}
+
+AccessTimes access_shared(LoadStoreUnit& unit, const WarpAccess& access, double now) {
+    const bool atomic = access.instruction.kind == AccessKind::atomic;
+    const auto banks = unit.spec.banks.access(access.addresses, access.mask,
+                                              {.bytes = access.instruction.bytes, .broadcasts = !atomic});
+    double& free = unit.state.banks_free[access.sm];
+    const double start = std::max(now, free);
+    free = start + banks.occupancy;
+    unit.state.bank_conflict_cycles += static_cast<std::uint64_t>(banks.conflict);
+    AccessTimes times = at_once(now);
+    times.done = start + banks.latency;
+    if (access.instruction.kind == AccessKind::load) times.later_for_cores = unit.spec.shared_to_cores;
+    take_slots(unit.spec, banks.ways, unit.spec.shared_slots, times, now);
+    return times;
+}
+
+/// Stores and atomics are served beyond the SM, as are loads that ask for it.
+bool is_served_near(const MemoryInstruction& instruction) {
+    return instruction.kind == AccessKind::load && !instruction.skips_near;
+}
+
+/// Local memory is laid out word by word: the same word of the warp's 32 threads lies together.
+AccessTimes access_local(LoadStoreUnit& unit, const WarpAccess& access, double now) {
+    constexpr std::uint32_t kWord = 4;
+    const MemoryInstruction& instruction = access.instruction;
+    auto& coalescer = is_served_near(instruction) ? unit.coalescers.local : unit.coalescers.local_far;
+    std::array<std::uint64_t, 32> addresses{};
+    WarpAccess word{.instruction = instruction,
+                    .addresses = addresses,
+                    .mask = access.mask,
+                    .sm = access.sm,
+                    .scheduler = access.scheduler};
+    AccessTimes times = at_once(now);
+    double then = now;
+    for (std::uint32_t at = 0; at < instruction.bytes; at += kWord, then += kTransactionSpacing) {
+        for_lanes(access.mask, [&](int lane) {
+            const auto l = static_cast<std::size_t>(lane);
+            const std::uint64_t address = access.addresses[l] + at;
+            const std::uint64_t number = address / kWord * kWarpSize + static_cast<std::uint64_t>(lane);
+            addresses[l] = access.local_frames + number * kWord + address % kWord;
+        });
+        const std::uint32_t bytes = std::min(instruction.element_bytes, kWord);
+        include(times, access_path(unit, word, {coalescer, PathKind::local, bytes}, then));
+    }
+    return times;
+}
+
+}  // namespace
+
+LoadStoreSpec load_store_spec_of(const machine::Machine& machine, const GlobalLoads& global_loads) {
+    LoadStoreSpec spec{.banks = SharedBanks(machine.shared),
+                       .global_loads = global_loads,
+                       .scheduler = scheduler_spec_of(machine.issue)};
+    spec.shared_slots = slots_of(machine.shared.issue_slots, "shared.issue_slots");
+    spec.shared_to_cores = forwarding(machine.shared.latency, machine.shared.forward_latency, "shared");
+    for (std::size_t kind = 0; kind < kPathNames.size(); ++kind)
+        if (const auto path = machine.paths.find(std::string(kPathNames[kind])); path != machine.paths.end())
+            spec.path_slots[kind] =
+                slots_of(path->second.issue_slots, key_path("paths", kPathNames[kind]) + ".issue_slots");
+    spec.served_per_issue = static_cast<std::uint32_t>(machine.issue.reissue_transactions.value_or(0));
+    // Kepler, Maxwell and Pascal load .nc through the texture cache; from Volta on it is the L1.
+    const auto major = machine.identity.compute_capability_major.value_or(0);
+    spec.read_only_is_texture = major >= 3 && major <= 6;
+    return spec;
+}
+
+Coalescers::Coalescers(const machine::Machine& machine)
+    : global(machine, "global"),
+      global_far(machine, "global", Coalescer::From::far),
+      local(machine, machine.paths.contains("local") ? "local" : "global"),
+      local_far(machine, machine.paths.contains("local") ? "local" : "global", Coalescer::From::far),
+      texture(machine, "texture"),
+      constant(Coalescer::word_by_word()) {}
+
+AccessTimes access(LoadStoreUnit& unit, const WarpAccess& access, double now) {
+    const MemoryInstruction& instruction = access.instruction;
+    Coalescers& coalescers = unit.coalescers;
+    const std::uint32_t bytes = instruction.bytes;
+    if (instruction.texture) return access_path(unit, access, {coalescers.texture, PathKind::texture, bytes}, now);
+    switch (instruction.space) {
+        case Space::shared: return instruction.moves_data ? access_shared(unit, access, now) : at_once(now);
+        case Space::local: return access_local(unit, access, now);
+        case Space::constant: return access_path(unit, access, {coalescers.constant, PathKind::constant, bytes}, now);
+        default: break;
+    }
+    if (instruction.read_only && unit.spec.read_only_is_texture)
+        return access_path(unit, access, {coalescers.texture, PathKind::texture, bytes}, now);
+    auto& coalescer = is_served_near(instruction) ? coalescers.global : coalescers.global_far;
+    return access_path(unit, access, {coalescer, PathKind::global, bytes}, now);
+}
+
+std::string describe(const LoadStoreState& state, std::uint32_t sm) {
+    return fmt::format("load/store unit of SM {}: shared memory banks free from cycle {:.0f}; {} requests of all SMs",
+                       sm, state.banks_free[sm], state.requests);
+}
+
+}  // namespace gputomo::sim

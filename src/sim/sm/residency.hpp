@@ -1,0 +1,32 @@
+// How many blocks fit on an SM at once.
+#pragma once
+
+#include "machine/machine.hpp"
+#include "sim/exec/program.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace gputomo::sim {
+
+/// What a block asks of its SM.
+struct BlockNeeds {
+    std::uint64_t threads = 0;
+    std::uint64_t shared_bytes = 0;
+    int registers_per_thread = 0;
+    std::size_t arguments = 0;
+};
+
+struct Residency {
+    std::uint32_t blocks = 0;           ///< that are resident on an SM at once
+    std::uint64_t shared_of_block = 0;  ///< bytes that a block takes of the SM's shared memory
+    std::string why;                    ///< not empty: no block fits, for this reason
+};
+
+[[nodiscard]] Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& needs);
+
+/// Bytes of device memory for the local memory of a launch: frames of all threads that can be resident.
+[[nodiscard]] std::uint64_t local_memory_of(const machine::Machine& machine, const Program& program);
+
+}  // namespace gputomo::sim

@@ -1,0 +1,161 @@
+// Behaviours 400 to 499: the load/store unit alone.
+#include "machines.hpp"
+#include "memory_fixture.hpp"
+#include "unit_memory.hpp"
+
+#include "sim/sm/load_store.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gputomo::sim::test {
+namespace {
+
+constexpr std::uint32_t kWarpMask = 0xFFFFFFFF;
+
+/// The load/store unit of one SM, whose issue interval is 2 cycles.
+struct Rigged {
+    Rigged(const machine::Machine& machine, MemorySystem& memory)
+        : unit{.spec = load_store_spec_of(machine, GlobalLoads(machine)),
+               .coalescers = Coalescers(machine),
+               .state = {.banks_free = {0.0}},
+               .memory = memory} {}
+
+    /// Lane l accesses first + l * stride.
+    AccessTimes access(const MemoryInstruction& instruction, double now, std::uint64_t first, std::uint64_t stride,
+                       std::uint32_t mask = kWarpMask) {
+        std::array<std::uint64_t, 32> addresses{};
+        for (std::size_t lane = 0; lane < addresses.size(); ++lane) addresses[lane] = first + lane * stride;
+        return sim::access(unit, {.instruction = instruction, .addresses = addresses, .mask = mask}, now);
+    }
+    LoadStoreUnit unit;
+};
+
+struct LoadStoreOfGt200 : testing::Test {
+    FixedLatencyMemory memory{440};
+    Rigged sm{small_machine(), memory};
+};
+
+using LoadStore401 = LoadStoreOfGt200;
+TEST_F(LoadStore401, ACoalescedLoadIsOneTransactionForEachHalfWarp) {
+    const auto times = sm.access({}, 100, 0x1000, 4);
+    ASSERT_EQ(memory.accesses.size(), 2U);
+    EXPECT_EQ(memory.accesses[0].transaction.address, 0x1000U);
+    EXPECT_EQ(memory.accesses[0].transaction.bytes, 64U);
+    EXPECT_EQ(memory.accesses[1].transaction.address, 0x1040U);
+    EXPECT_EQ(memory.accesses[1].when, 101) << "the second leaves a cycle after the first";
+    EXPECT_EQ(times.done, 541);
+    EXPECT_EQ(times.warp_free, 101);
+    EXPECT_EQ(times.scheduler_free, 102);
+}
+
+using LoadStore402 = LoadStoreOfGt200;
+TEST_F(LoadStore402, TransactionsOfADivergedLoadLeaveOneAfterTheOther) {
+    const auto times = sm.access({}, 100, 0x1000, 256);
+    EXPECT_EQ(memory.accesses.size(), 32U);
+    EXPECT_EQ(memory.accesses.back().when, 131);
+    EXPECT_EQ(times.done, 571);
+    EXPECT_EQ(times.warp_free, 131) << "the warp waits until its last transaction has left";
+}
+
+using LoadStore403 = LoadStoreOfGt200;
+TEST_F(LoadStore403, TransactionsOfOneInstructionShareItsRequestNumber) {
+    (void)sm.access({}, 100, 0x1000, 256);
+    (void)sm.access({}, 200, 0x1000, 256);
+    EXPECT_EQ(memory.accesses[0].transaction.request, memory.accesses[31].transaction.request);
+    EXPECT_EQ(memory.accesses[32].transaction.request, memory.accesses[0].transaction.request + 1);
+}
+
+using LoadStore404 = LoadStoreOfGt200;
+TEST_F(LoadStore404, StoresHoldTheLaunchButNotTheWarpUntilTheQueueIsFull) {
+    EXPECT_EQ(sm.access({.kind = AccessKind::store}, 100, 0x1000, 4, 1).warp_free, 100);
+    FixedLatencyMemory slow{1500};
+    Rigged behind(small_machine(), slow);
+    EXPECT_EQ(behind.access({.kind = AccessKind::store}, 100, 0x1000, 4, 1).warp_free, 600)
+        << "a store leaves 1000 cycles after its issue at the latest";
+}
+
+using LoadStore405 = LoadStoreOfGt200;
+TEST_F(LoadStore405, FurtherTransactionsAreReissued) {
+    sm.unit.spec.served_per_issue = 8;
+    const auto times = sm.access({}, 100, 0x1000, 256);
+    EXPECT_EQ(times.scheduler_free, 100 + 2 * (1 + 3)) << "32 transactions take 3 more issues";
+    EXPECT_EQ(times.warp_gap, 100 + 2 + 2 * 3);
+}
+
+using LoadStore421 = LoadStoreOfGt200;
+TEST_F(LoadStore421, AConflictFreeSharedLoadTakesTheDescribedLatency) {
+    const auto times = sm.access({.space = ptx::Space::shared}, 100, 0, 4, 0xFFFF);
+    EXPECT_EQ(times.done, 138);
+    EXPECT_EQ(sm.unit.state.bank_conflict_cycles, 0U);
+    EXPECT_TRUE(memory.accesses.empty());
+}
+
+using LoadStore422 = LoadStoreOfGt200;
+TEST_F(LoadStore422, EachWayOfABankConflictAddsItsCost) {
+    EXPECT_EQ(sm.access({.space = ptx::Space::shared}, 100, 0, 8, 0xFFFF).done, 138 + 16);
+    EXPECT_EQ(sm.access({.space = ptx::Space::shared}, 1000, 0, 64, 0xFFFF).done, 1038 + 15 * 16);
+    EXPECT_EQ(sm.unit.state.bank_conflict_cycles, 16U + 15 * 16);
+}
+
+using LoadStore423 = LoadStoreOfGt200;
+TEST_F(LoadStore423, AnAccessWaitsForTheBanks) {
+    (void)sm.access({.space = ptx::Space::shared}, 100, 0, 64, 0xFFFF);  // 16 ways of 2 cycles
+    EXPECT_EQ(sm.unit.state.banks_free[0], 132);
+    EXPECT_EQ(sm.access({.space = ptx::Space::shared}, 110, 0, 4, 0xFFFF).done, 132 + 38);
+}
+
+using LoadStore431 = LoadStoreOfGt200;
+TEST_F(LoadStore431, LocalMemoryKeepsTheSameWordOfAllThreadsTogether) {
+    std::array<std::uint64_t, 32> addresses{};
+    addresses.fill(8);  // the third word of each thread's frame
+    (void)access(sm.unit,
+                 {.instruction = {.space = ptx::Space::local},
+                  .addresses = addresses,
+                  .mask = kWarpMask,
+                  .local_frames = 0x10000},
+                 100);
+    ASSERT_EQ(memory.accesses.size(), 2U);
+    EXPECT_EQ(memory.accesses[0].transaction.address, 0x10000U + 2 * 32 * 4);
+    EXPECT_EQ(memory.accesses[0].transaction.path, PathKind::local);
+}
+
+/// A memory system whose L1 has one MSHR that merges two requests.
+struct LoadStoreOfOneMshr : testing::Test {
+    static machine::Machine described() {
+        auto machine = small_machine();
+        machine.caches["l1"] = make_cache({});
+        machine.caches["l1"].outstanding_design.set("mshr");
+        machine.caches["l1"].outstanding_entries.set(1);
+        machine.caches["l1"].outstanding_merge.set(2);
+        machine.paths["global"].caches.set({"l1"});
+        machine.memory.read_bandwidth.set(1e6);  // bytes take no time
+        return machine;
+    }
+    const machine::Machine machine = described();
+    const PlainAddresses plain;
+    const std::unique_ptr<MemorySystem> memory = make_memory_system(machine, plain, {});
+    Rigged sm{machine, *memory};
+    double load(std::uint64_t address, double now) { return sm.access({}, now, address, 4, 1).done; }
+};
+
+using LoadStore441 = LoadStoreOfOneMshr;
+TEST_F(LoadStore441, AMissMergesIntoThePendingEntryOfItsLine) {
+    EXPECT_EQ(load(0x1000, 100), 540);
+    EXPECT_EQ(load(0x1004, 150), 540) << "the line is in flight: no second request";
+}
+
+using LoadStore442 = LoadStoreOfOneMshr;
+TEST_F(LoadStore442, AMissOfAnotherLineWaitsForTheEntry) {
+    EXPECT_EQ(load(0x1000, 100), 540);
+    EXPECT_EQ(load(0x2000, 150), 540 + 440);
+}
+
+using LoadStore443 = LoadStoreOfOneMshr;
+TEST_F(LoadStore443, ARequestThatTheEntryCannotMergeIsLookedUpAgain) {
+    EXPECT_EQ(load(0x1000, 100), 540);
+    EXPECT_EQ(load(0x1004, 150), 540);
+    EXPECT_EQ(load(0x1008, 160), 540 + 30) << "a hit after the data came";
+}
+
+}  // namespace
+}  // namespace gputomo::sim::test

@@ -1,0 +1,71 @@
+// Behaviours 600 to 699: block launch, branches and clocks alone.
+#include "sim/sm/block_launch.hpp"
+#include "sim/sm/control_flow.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gputomo::sim {
+namespace {
+
+/// Five blocks of four warps for two SMs that hold two blocks each.
+struct FiveBlocks : testing::Test {
+    BlockLaunchSpec spec{.blocks = 5, .blocks_per_sm = 2, .warps_per_block = 4};
+    BlockLaunchState state{.sms = std::vector<SmOccupancy>(2)};
+};
+
+using BlockLaunch601 = FiveBlocks;
+TEST_F(BlockLaunch601, BlocksStartInOrderUntilTheSmIsFull) {
+    EXPECT_EQ(start_block(spec, state, 0, 0)->block, 0U);
+    EXPECT_EQ(start_block(spec, state, 1, 0)->block, 1U);
+    EXPECT_EQ(start_block(spec, state, 0, 0)->block, 2U);
+    EXPECT_FALSE(start_block(spec, state, 0, 0)) << "two blocks are resident";
+    --state.sms[0].resident;
+    EXPECT_EQ(start_block(spec, state, 0, 0)->block, 3U);
+}
+
+using BlockLaunch602 = FiveBlocks;
+TEST_F(BlockLaunch602, NoBlockStartsBehindTheLastOne) {
+    state.started = 4;
+    EXPECT_EQ(start_block(spec, state, 0, 0)->block, 4U);
+    EXPECT_FALSE(start_block(spec, state, 1, 0));
+}
+
+using BlockLaunch603 = FiveBlocks;
+TEST_F(BlockLaunch603, TheGpuStartsOneBlockForEachInterval) {
+    spec.block_interval = 7;
+    EXPECT_EQ(start_block(spec, state, 0, 10)->when, 10);
+    EXPECT_EQ(start_block(spec, state, 1, 10)->when, 17);
+    EXPECT_EQ(start_block(spec, state, 0, 30)->when, 30);
+}
+
+using BlockLaunch604 = FiveBlocks;
+TEST_F(BlockLaunch604, AnSmStartsOneWarpForEachInterval) {
+    spec.warp_interval = 5;
+    EXPECT_EQ(start_block(spec, state, 0, 10)->when, 10);
+    EXPECT_EQ(start_block(spec, state, 1, 10)->when, 10) << "another SM";
+    EXPECT_EQ(start_block(spec, state, 0, 10)->when, 30) << "4 warps take 20 cycles";
+}
+
+// ---- branches and clocks -------------------------------------------------------------------------------------------
+
+TEST(Branches621, TakeTheDescribedCyclesOrTheLatencyOfTheirUnit) {
+    EXPECT_EQ(branch_latency({}, {.taken = true}, 24), 24);
+    const BranchSpec spec{.taken = 40, .untaken = 12};
+    EXPECT_EQ(branch_latency(spec, {.taken = true}, 24), 40);
+    EXPECT_EQ(branch_latency(spec, {.taken = false}, 24), 12);
+    EXPECT_EQ(branch_latency(spec, {.taken = true, .diverged = true}, 24), 40) << "as a taken branch";
+}
+
+TEST(Branches622, ADivergenceAddsItsCostToAnUntakenBranch) {
+    EXPECT_EQ(branch_latency({.taken = 40, .untaken = 12, .divergence = 30}, {.taken = true, .diverged = true}, 24),
+              42);
+    EXPECT_EQ(branch_latency({.divergence = 30}, {.taken = true, .diverged = true}, 24), 54);
+}
+
+TEST(Clocks631, AdvanceInStepsOfTheirResolution) {
+    EXPECT_EQ(clock_at({}, 1000, 7.9), 1007U);
+    EXPECT_EQ(clock_at({.resolution = 4}, 1000, 7.9), 1004U);
+}
+
+}  // namespace
+}  // namespace gputomo::sim

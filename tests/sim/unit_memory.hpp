@@ -1,0 +1,33 @@
+// A memory system for tests of single units: it takes the same time for every transaction and notes them all.
+#pragma once
+
+#include "sim/memory/memory_system.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace gputomo::sim::test {
+
+class FixedLatencyMemory final : public MemorySystem {
+public:
+    explicit FixedLatencyMemory(double latency) : latency_(latency) {}
+
+    struct Access {
+        Transaction transaction;
+        double when = 0;
+    };
+    std::vector<Access> accesses;
+
+    Time access(const Transaction& transaction, Time now) override {
+        accesses.push_back({transaction, now});
+        return now + latency_;
+    }
+    void begin_launch() override {}
+    void set_aside(std::uint64_t) override {}
+    void drain_counters(MemoryCounters&) override {}
+
+private:
+    double latency_;
+};
+
+}  // namespace gputomo::sim::test
