@@ -1,0 +1,150 @@
+// Loads: caches, outstanding requests, the interconnect and DRAM.
+#include "sim/memory/model.hpp"
+
+#include <bit>
+
+namespace gputomo::sim {
+namespace {
+
+/// log2 of the bytes that share a partition of a cache; the hash of the pieces chooses the partition.
+constexpr int kPartitionShift = 12;
+/// log2 of the bytes of a line in a table of outstanding requests that belongs to no cache.
+constexpr int kTrackedLineShift = 7;
+
+/// The smallest range that holds the missing sectors of the block that `range` lies in.
+Range missing_range(const Range& range, std::uint64_t address, TagArray::Sectors missing, const TagArray& tags) {
+    const auto first = static_cast<std::uint64_t>(std::countr_zero(missing));
+    const auto end = static_cast<std::uint64_t>(std::bit_width(missing));
+    const std::uint64_t start = (address & ~(tags.block_bytes() - 1)) + (first << tags.sector_shift());
+    const std::uint64_t shift = start - address;  // may wrap round: the range can begin before the bytes asked for
+    return {range.virtual_address + shift, range.physical + shift, (end - first) << tags.sector_shift()};
+}
+
+}  // namespace
+
+/// The work that the transaction has already booked at `server`; `service` is added to it.
+double MemoryModel::own_work(TransactionState& state, const Server& server, double service) {
+    if (!state.cut) return 0;
+    for (auto& [known, work] : state.booked) {
+        if (known == nullptr) known = &server;
+        if (known == &server) return std::exchange(work, work + service);
+    }
+    return 0;
+}
+
+Time MemoryModel::queue(TransactionState& state, Server& server, double service, Time now) {
+    const Time start = server.reserve(now, service);
+    return std::max(now, start - own_work(state, server, service));
+}
+
+double MemoryModel::hit_latency(const CacheLevel& level, std::uint32_t sm, std::uint64_t physical) const {
+    if (level.far_extra == 0) return level.latency[sm];
+    const std::uint64_t piece = physical >> kPartitionShift;
+    const std::uint64_t home = (piece ^ (piece >> 5) ^ (piece >> 11)) % level.partitions;
+    const std::uint64_t own = std::uint64_t{sm} * level.partitions / placement_.sms();
+    return level.latency[sm] + (home == own ? 0 : level.far_extra);
+}
+
+OutstandingTable::Slot MemoryModel::track(CacheLevel& level, std::size_t instance, const TransactionState& state,
+                                          std::uint64_t block, bool missing, Time now) {
+    OutstandingTable& table = level.outstanding[instance];
+    const std::uint64_t request = state.transaction.request != 0 ? state.transaction.request : own_requests_;
+    const std::uint64_t key = level.merges_lines ? block : request;
+    auto slot = table.join(key, now);
+    // Where the line's MSHR merges no more requests, the line is looked up again when its data have come. A sector that
+    // is then still missing needs an entry of its own.
+    if (slot.replay && missing) slot = table.join(key, slot.start);
+    return slot;
+}
+
+Time MemoryModel::fetch_block(TransactionState& state, std::size_t depth, const Range& range, Time now) {
+    CacheLevel& level = *state.path.caches[depth];
+    const Transaction& t = state.transaction;
+    const std::size_t instance = placement_.instance(level.scope, t.sm, t.scheduler);
+    TagArray& tags = level.instances[instance];
+    const std::uint64_t address = level.scope == Scope::gpu ? range.physical : range.virtual_address;
+    const auto sectors = tags.sectors_of(address, range.bytes);
+    if (!level.ports.empty())
+        now = queue(state, level.ports[instance], static_cast<double>(range.bytes) * level.cycles_per_byte, now);
+    const auto found = tags.lookup(address, sectors, true);
+    ++(found.missing == 0 ? level.hits : level.misses);
+    TagArray::Line& line = *found.line;
+    if (found.evicted_dirty != 0) (void)write_back(found, tags, now);
+
+    const bool pending = (line.pending & sectors) != 0 && line.ready > now;
+    const double latency = hit_latency(level, t.sm, range.physical);
+    if (found.missing == 0 && !pending) return now + state.penalty + latency;
+    OutstandingTable::Slot slot{now, 0, false};
+    if (!level.outstanding.empty())
+        slot = track(level, instance, state, address >> tags.block_shift(), found.missing != 0, now);
+    const Time hit = slot.start + state.penalty + latency;
+    if (slot.replay) return hit;
+    Time done = std::max(hit, line.ready);
+    if (found.missing != 0) {
+        const bool crosses = depth + 1 == state.path.near;
+        done = descend(state, depth + 1, missing_range(range, address, found.missing, tags), slot.start, crosses);
+        if (pending) done = std::max(done, line.ready);
+        line.pending = line.ready > slot.start ? line.pending | found.missing : found.missing;
+        line.ready = std::max(line.ready, done);
+    }
+    if (!level.outstanding.empty()) level.outstanding[instance].release_at(slot.index, done);
+    return done;
+}
+
+Time MemoryModel::fetch(TransactionState& state, std::size_t depth, Range range, Time now) {
+    if (depth == state.path.caches.size()) {
+        dram_bytes_ += range.bytes;
+        const auto turn = dram_.read(range.physical, static_cast<std::uint32_t>(range.bytes), now);
+        const double own = turn.server != nullptr ? own_work(state, *turn.server, turn.service) : 0;
+        const double waited = std::max(0.0, turn.delay - own);
+        const double distance =
+            state.path.line_range > 0 ? (dram_.distance(range.physical) - 0.5) * state.path.line_range : 0;
+        return now + state.penalty + state.path.memory_latency[state.transaction.sm] + distance + waited;
+    }
+    const CacheLevel& level = *state.path.caches[depth];
+    const std::uint64_t block = level.instances.front().block_bytes();
+    Time done = now;
+    for (;;) {
+        const std::uint64_t address = level.scope == Scope::gpu ? range.physical : range.virtual_address;
+        const std::uint64_t bytes = within_block(address, range.bytes, block);
+        state.cut = state.cut || bytes != range.bytes;
+        done = std::max(done, fetch_block(state, depth, {range.virtual_address, range.physical, bytes}, now));
+        if (bytes == range.bytes) return done;
+        range = {range.virtual_address + bytes, range.physical + bytes, range.bytes - bytes};
+    }
+}
+
+Time MemoryModel::descend(TransactionState& state, std::size_t depth, Range range, Time now, bool crosses) {
+    translate(state, now);
+    range.physical = physical(state, range.virtual_address);
+    if (crosses && !ports_in_.empty())
+        now = queue(state, ports_in_[state.transaction.sm], static_cast<double>(range.bytes) * port_cycles_per_byte_,
+                    now);
+    return fetch(state, depth, range, now);
+}
+
+Time MemoryModel::tracked_load(TransactionState& state, std::size_t first, const Range& range, Time now) {
+    const Transaction& t = state.transaction;
+    OutstandingTable& table = state.path.outstanding[t.sm];
+    const bool lines = state.path.merges_lines;
+    const std::uint64_t key = lines            ? range.virtual_address >> kTrackedLineShift
+                              : t.request != 0 ? t.request
+                                               : own_requests_;
+    auto slot = table.join(key, now);
+    // No cache keeps the data, so a request that found its line's entry full requests the line again.
+    if (slot.replay) slot = table.join(key, slot.start);
+    if (lines && slot.shared_until > 0) return std::max(slot.start, slot.shared_until);
+    const Time done = descend(state, first, range, slot.start, true);
+    table.release_at(slot.index, done);
+    return done;
+}
+
+Time MemoryModel::load(TransactionState& state, const Range& range, Time now) {
+    const std::size_t first = first_cache(state);
+    if (!state.path.outstanding.empty()) return tracked_load(state, first, range, now);
+    if (first >= state.path.near) return descend(state, first, range, now, true);
+    if (!state.path.translates_after_first) translate(state, now);
+    return fetch(state, first, range, now);
+}
+
+}  // namespace gputomo::sim

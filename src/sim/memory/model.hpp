@@ -1,0 +1,108 @@
+// The state of the memory system, and the steps of a transaction through it (memory_system.hpp describes the model).
+#pragma once
+
+#include "machine/machine.hpp"
+#include "sim/memory/dram.hpp"
+#include "sim/memory/levels.hpp"
+#include "sim/memory/memory_system.hpp"
+#include "sim/memory/noise.hpp"
+#include "sim/memory/placement.hpp"
+#include "sim/memory/shared_storage.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace gputomo::sim {
+
+/// Part of a transaction at some level: the same bytes in both address spaces.
+struct Range {
+    std::uint64_t virtual_address = 0;
+    std::uint64_t physical = 0;
+    std::uint64_t bytes = 0;
+};
+
+/// A transaction on its way through the levels.
+struct TransactionState {
+    const Transaction& transaction;
+    MemoryPath& path;
+    double penalty = 0;                 ///< cycles that translation adds
+    bool translated = false;            ///< the TLBs have been looked up
+    bool located = false;               ///< `physical_offset` is known
+    std::uint64_t physical_offset = 0;  ///< physical - virtual address; a transaction lies in one piece of memory
+    /// The range was cut at the lines of a level. The described latency is that of the whole transaction, so its pieces
+    /// do not wait for each other: work that one piece books is subtracted from what the next one waits.
+    bool cut = false;
+    std::array<std::pair<const Server*, double>, 4> booked{};
+};
+
+/// Bytes from `address` to the end of its block, at most `bytes`.
+[[nodiscard]] inline std::uint64_t within_block(std::uint64_t address, std::uint64_t bytes, std::uint64_t block_bytes) {
+    return std::min(bytes, block_bytes - (address & (block_bytes - 1)));
+}
+
+class MemoryModel final : public MemorySystem {
+public:
+    MemoryModel(const machine::Machine& machine, const AddressSpace& addresses, const MemoryOptions& options);
+    Time access(const Transaction& transaction, Time now) override;
+    void begin_launch() override;
+    void set_aside(std::uint64_t shared_bytes) override { storage_.set_aside(shared_bytes); }
+    void drain_counters(MemoryCounters& counters) override;
+
+private:
+    // ---- loads.cpp
+    Time load(TransactionState& state, const Range& range, Time now);
+    /// A load that takes an entry of the path's own table of outstanding requests.
+    Time tracked_load(TransactionState& state, std::size_t first, const Range& range, Time now);
+    /// The range from cache `depth` of the path on, or from DRAM; completion of its last byte.
+    Time fetch(TransactionState& state, std::size_t depth, Range range, Time now);
+    Time fetch_block(TransactionState& state, std::size_t depth, const Range& range, Time now);
+    /// Books work at a server; returns when it starts.
+    static Time queue(TransactionState& state, Server& server, double service, Time now);
+    static double own_work(TransactionState& state, const Server& server, double service);
+    /// A miss in the cache before `depth`, or of a path without one, continues at `depth`.
+    Time descend(TransactionState& state, std::size_t depth, Range range, Time now, bool crosses);
+    [[nodiscard]] double hit_latency(const CacheLevel& level, std::uint32_t sm, std::uint64_t physical) const;
+    OutstandingTable::Slot track(CacheLevel& level, std::size_t instance, const TransactionState& state,
+                                 std::uint64_t block, bool missing, Time now);
+
+    // ---- translation.cpp
+    void translate(TransactionState& state, Time now);
+    /// After a miss in all TLBs the page's entry is read from the page table, which the last cache may hold.
+    void read_page_table(TransactionState& state, const TlbLevel& tlb, Time now);
+    [[nodiscard]] std::uint64_t physical(TransactionState& state, std::uint64_t virtual_address) const;
+
+    // ---- stores.cpp
+    Time store(TransactionState& state, const Range& range, Time now);
+    Time atomic(TransactionState& state, const Range& range, Time now);
+    /// Whether the cache keeps the written bytes (write-back); `waited` grows to the cycles for which its queues delay
+    /// the store.
+    bool write_to_cache(CacheLevel& level, std::size_t instance, std::uint64_t address, std::uint64_t bytes,
+                        double& waited, Time now);
+    double write_to_dram(std::uint64_t physical, std::uint64_t bytes, Time now);
+    /// Writes the dirty sectors of an evicted line to DRAM.
+    double write_back(const TagArray::Found& found, const TagArray& tags, Time now);
+
+    [[nodiscard]] static std::size_t first_cache(const TransactionState& state);
+
+    const AddressSpace& addresses_;
+    Placement placement_;
+    Levels levels_;
+    SharedStorage storage_;
+    Dram dram_;
+    double port_cycles_per_byte_ = 0;                      ///< 0: not limited
+    std::vector<Server> ports_in_;                         ///< by SM: data that loads bring
+    std::vector<Server> ports_out_;                        ///< by SM: data that stores take away
+    std::vector<std::pair<std::uint64_t, Time>> atomics_;  ///< address and completion of recent atomics, by a hash
+    NoiseSource noise_;
+    /// Each launch counts time from 0. Inside, time goes on from launch to launch, so that earlier queues are past.
+    Time base_ = 0;
+    Time latest_ = 0;
+    std::uint64_t own_requests_;  ///< the next key for a transaction without a request number
+    std::uint64_t transactions_ = 0;
+    std::uint64_t dram_bytes_ = 0;
+};
+
+}  // namespace gputomo::sim

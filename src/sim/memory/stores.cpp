@@ -1,0 +1,88 @@
+// Stores, atomics, and what is written back to DRAM.
+#include "sim/memory/model.hpp"
+
+#include <bit>
+
+namespace gputomo::sim {
+namespace {
+
+/// Cycles between two atomics on one address at the atomic unit. No description has a value for it; a larger one would
+/// make contended atomics slower in proportion.
+constexpr double kAtomicInterval = 1;
+/// Bytes of which two atomics count as on the same address.
+constexpr std::uint64_t kAtomicBytes = 4;
+/// Queues behind the SM's port hold this many cycles of stores before they delay the SM. A chosen value: a smaller one
+/// makes short bursts of stores wait.
+constexpr double kStoreQueueCycles = 64;
+
+}  // namespace
+
+double MemoryModel::write_to_dram(std::uint64_t physical, std::uint64_t bytes, Time now) {
+    dram_bytes_ += bytes;
+    return dram_.write(physical, static_cast<std::uint32_t>(bytes), now);
+}
+
+double MemoryModel::write_back(const TagArray::Found& found, const TagArray& tags, Time now) {
+    return write_to_dram(found.evicted, std::uint64_t(std::popcount(found.evicted_dirty)) << tags.sector_shift(), now);
+}
+
+bool MemoryModel::write_to_cache(CacheLevel& level, std::size_t instance, std::uint64_t address, std::uint64_t bytes,
+                                 double& waited, Time now) {
+    TagArray& tags = level.instances[instance];
+    bool kept = true;
+    for (const std::uint64_t end = address + bytes; address < end;) {
+        const std::uint64_t part = within_block(address, end - address, tags.block_bytes());
+        if (!level.ports.empty())
+            waited = std::max(
+                waited, level.ports[instance].reserve(now, static_cast<double>(part) * level.cycles_per_byte) - now);
+        const auto sectors = tags.sectors_of(address, part);
+        const auto found = tags.lookup(address, sectors, level.allocates_stores);
+        ++(found.missing == 0 ? level.hits : level.misses);
+        if (found.evicted_dirty != 0) waited = std::max(waited, write_back(found, tags, now));
+        const bool there = found.line != nullptr && (found.line->valid & sectors) == sectors;
+        if (there && level.write_back) found.line->dirty |= sectors;
+        kept = kept && there && level.write_back;
+        address += part;
+    }
+    return kept;
+}
+
+Time MemoryModel::store(TransactionState& state, const Range& range, Time now) {
+    const Transaction& t = state.transaction;
+    translate(state, now);
+    const std::uint64_t at = physical(state, range.virtual_address);
+    double waited = 0;
+    bool kept = false;
+    std::size_t depth = first_cache(state);
+    for (; depth < state.path.near; ++depth) {
+        CacheLevel& level = *state.path.caches[depth];
+        double port = 0;  // not waited for: the SM is rid of a store before the cache takes it
+        (void)write_to_cache(level, placement_.instance(level.scope, t.sm, t.scheduler), range.virtual_address,
+                             range.bytes, port, now);
+    }
+    if (!ports_out_.empty())
+        now = ports_out_[t.sm].reserve(now, static_cast<double>(range.bytes) * port_cycles_per_byte_);
+    for (; depth < state.path.caches.size() && !kept; ++depth)
+        kept = write_to_cache(*state.path.caches[depth], 0, at, range.bytes, waited, now);
+    if (!kept) waited = std::max(waited, write_to_dram(at, range.bytes, now));
+    return now + std::max(0.0, waited - kStoreQueueCycles);
+}
+
+Time MemoryModel::atomic(TransactionState& state, const Range& range, Time now) {
+    Time done = load(state, range, now);
+    const std::uint64_t at = physical(state, range.virtual_address);
+    auto& [address, last] = atomics_[(at / kAtomicBytes) % atomics_.size()];
+    if (address == at) done = std::max(done, last + kAtomicInterval);
+    address = at;
+    last = done;
+    // The result is written afterwards; the thread does not wait for that.
+    const std::size_t far = first_cache(state);
+    if (far < state.path.caches.size() && state.path.caches[far]->write_back) {
+        TagArray& tags = state.path.caches[far]->instances.front();
+        if (tags.mark_dirty(at, tags.sectors_of(at, within_block(at, range.bytes, tags.block_bytes())))) return done;
+    }
+    (void)write_to_dram(at, range.bytes, now);
+    return done;
+}
+
+}  // namespace gputomo::sim
