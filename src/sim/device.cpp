@@ -1,5 +1,5 @@
 // SimulatedDevice: the Device interface over memory, decoder and engine.
-#include "sim/memory/description.hpp"
+#include "sim/attributes.hpp"
 #include "sim/memory/device_memory.hpp"
 #include "sim/simulator.hpp"
 #include "sim/sm/description_check.hpp"
@@ -23,12 +23,10 @@
 namespace gputomo::sim {
 namespace {
 
-using device::Attribute;
-
-/// Memory of a simulated GPU; physical memory of the host is used only as it is touched.
-/// Cycles between two launches.
+/// The time between two launches varies by this many cycles at most, as no two launches of a real GPU follow each other
+/// after exactly the same time.
 constexpr std::uint64_t kMostPause = 64;
-constexpr std::uint64_t kDefaultMemory = std::uint64_t{1} << 30;
+/// Bytes; the driver's granularity of cuMemMap.
 constexpr std::int64_t kMappingGranularity = std::int64_t{2} << 20;
 
 class Gpu;
@@ -72,7 +70,7 @@ private:
     std::vector<std::uint64_t> allocations_;
 };
 
-/// Before anything is computed of it.
+/// The machine, once its description has been checked: members of Gpu are computed from it.
 const machine::Machine& checked(const machine::Machine& machine) {
     check_description(machine);
     (void)SharedBanks(machine.shared);
@@ -85,7 +83,7 @@ public:
         : machine_(checked(machine)),
           options_(std::move(options)),
           costs_(machine_),
-          memory_(memory_bytes()),
+          memory_(memory_bytes(machine_)),
           memory_system_(make_memory_system(machine_, memory_, {options_.seed, options_.noise})),
           random_(options_.seed) {
         set_clock_offsets();
@@ -101,7 +99,9 @@ public:
     }
     /// The simulator has no tensor cores and refuses mma.sync.
     [[nodiscard]] bool executes_mma() const override { return false; }
-    [[nodiscard]] std::optional<std::int64_t> attribute(Attribute attribute) const override;
+    [[nodiscard]] std::optional<std::int64_t> attribute(device::Attribute attribute) const override {
+        return attribute_of(machine_, attribute);
+    }
 
     device::Address allocate(Bytes size) override { return memory_.allocate(static_cast<std::uint64_t>(size.count())); }
     void free(device::Address address) noexcept override { memory_.free(address); }
@@ -116,11 +116,12 @@ public:
         for (std::size_t i = 0; i < count; ++i) std::memcpy(begin + i * sizeof value, &value, sizeof value);
     }
     [[nodiscard]] Bytes mapping_granularity() const override {
-        return Bytes(virtual_mapping() ? kMappingGranularity : 0);
+        return Bytes(has_virtual_mapping(machine_) ? kMappingGranularity : 0);
     }
     device::Address map_aliased(Bytes physical, Bytes stride, Bytes window) override {
         const auto multiple = [](Bytes b) { return b.count() > 0 && b.count() % kMappingGranularity == 0; };
-        if (!virtual_mapping()) throw DeviceError("map_aliased: this device has no virtual memory management");
+        if (!has_virtual_mapping(machine_))
+            throw DeviceError("map_aliased: this device has no virtual memory management");
         if (!multiple(physical) || !multiple(stride) || !multiple(window) || stride < physical)
             throw DeviceError(fmt::format(
                 "map_aliased: sizes must be multiples of {} bytes, stride no less than physical", kMappingGranularity));
@@ -156,12 +157,7 @@ public:
     }
 
 private:
-    [[nodiscard]] std::uint64_t memory_bytes() const {
-        return machine_.memory.capacity ? need_count(machine_.memory.capacity, "memory.capacity") : kDefaultMemory;
-    }
-    [[nodiscard]] bool virtual_mapping() const { return machine_.identity.compute_capability_major.value_or(0) >= 6; }
     void set_clock_offsets();
-    [[nodiscard]] std::optional<std::int64_t> l2_bytes() const;
     /// Address of the memory behind local memory, which is kept from launch to launch.
     std::uint64_t local_memory(const Program& program);
 
@@ -179,7 +175,7 @@ private:
     Counters counters_;
 };
 
-/// Each clock register starts somewhere else, once per scope.
+/// Clock registers start at random values; SMs of one clock.scope share theirs.
 void Gpu::set_clock_offsets() {
     const auto sms = static_cast<std::size_t>(*machine_.topology.sms);
     const auto per_tpc = static_cast<std::size_t>(std::max<std::int64_t>(1, machine_.topology.sms_per_tpc.value_or(1)));
@@ -194,62 +190,6 @@ void Gpu::set_clock_offsets() {
         else
             clock_offsets_.push_back(clock_offsets_.back());
     }
-}
-
-/// Drivers tell the size of the cache that the whole GPU shares, from compute capability 2.0 on.
-std::optional<std::int64_t> Gpu::l2_bytes() const {
-    const auto path = machine_.paths.find("global");
-    if (path == machine_.paths.end() || machine_.identity.compute_capability_major.value_or(0) < 2) return std::nullopt;
-    for (const auto& key : path->second.caches.value_or({})) {
-        const auto& cache = machine_.caches.at(key);
-        if (cache.scope.value_or("") == "gpu" && cache.capacity) return *cache.capacity;
-    }
-    return std::nullopt;
-}
-
-namespace {
-
-/// What a driver knows of the memory's pins. Only their rate is described: 64 bits a channel, and the clock with which
-/// that is it.
-std::optional<std::int64_t> memory_attribute(const machine::Memory& memory, Attribute attribute) {
-    constexpr std::int64_t kChannelBits = 64;
-    constexpr double kTransfers = 2, kBits = 8;  // of a clock, of a byte
-    if (!memory.peak_bandwidth) return std::nullopt;
-    const std::int64_t bits = kChannelBits * memory.channels.value_or(1);
-    if (attribute == Attribute::memory_bus_width_bits) return bits;
-    return std::llround(*memory.peak_bandwidth * 1e6 * kBits / kTransfers / static_cast<double>(bits));
-}
-
-}  // namespace
-
-std::optional<std::int64_t> Gpu::attribute(Attribute attribute) const {
-    const auto known = [](const machine::Integer& field) { return field ? std::optional(*field) : std::nullopt; };
-    const auto& topology = machine_.topology;
-    const auto& shared = machine_.shared;
-    switch (attribute) {
-        case Attribute::compute_capability_major: return known(machine_.identity.compute_capability_major);
-        case Attribute::compute_capability_minor: return known(machine_.identity.compute_capability_minor);
-        case Attribute::multiprocessor_count: return known(topology.sms);
-        case Attribute::warp_size: return topology.warp_size.value_or(kWarpSize);
-        case Attribute::max_threads_per_block: return known(topology.max_threads_per_block);
-        case Attribute::max_threads_per_multiprocessor: return known(topology.max_threads_per_sm);
-        case Attribute::max_blocks_per_multiprocessor: return known(topology.max_blocks_per_sm);
-        case Attribute::max_registers_per_block:
-        case Attribute::max_registers_per_multiprocessor: return known(topology.registers_per_sm);
-        case Attribute::max_shared_memory_per_block:
-        case Attribute::max_shared_memory_per_block_optin:
-            return known(shared.max_per_block ? shared.max_per_block : shared.capacity);
-        case Attribute::max_shared_memory_per_multiprocessor: return known(shared.capacity);
-        case Attribute::clock_rate_khz: return static_cast<std::int64_t>(*machine_.clock.sm_mhz * 1000);
-        case Attribute::total_memory_bytes: return static_cast<std::int64_t>(memory_bytes());
-        case Attribute::max_grid_x: return 0x7FFFFFFF;
-        case Attribute::concurrent_kernels: return 0;
-        case Attribute::virtual_memory_management: return virtual_mapping() ? 1 : 0;
-        case Attribute::memory_clock_rate_khz:
-        case Attribute::memory_bus_width_bits: return memory_attribute(machine_.memory, attribute);
-        case Attribute::l2_cache_bytes: return l2_bytes();
-    }
-    return std::nullopt;
 }
 
 std::uint64_t Gpu::local_memory(const Program& program) {
@@ -272,7 +212,7 @@ device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& 
         drift += options_.noise.clock_drift * (2 * static_cast<double>(random_() >> 11) * 0x1p-53 - 1);
     const double elapsed = cycles * 1e3 / (*machine_.clock.sm_mhz * drift) + machine_.launch.empty_kernel.value_or(0);
     now_ns_ += elapsed;
-    // No two launches follow each other after exactly the same time.
+    // The time between two launches varies.
     const auto pause = static_cast<std::int64_t>(random_() % kMostPause);
     for (auto& offset : clock_offsets_)
         offset += static_cast<std::int64_t>(elapsed * *machine_.clock.sm_mhz / 1e3) + pause;
@@ -299,7 +239,7 @@ device::KernelProperties SimulatedKernel::properties() const {
 
 device::LaunchResult SimulatedKernel::launch(const device::Launch& launch) { return gpu_.run(loaded_, launch); }
 
-/// A compiler would keep the rest in local memory; which of them, nobody can say.
+/// A compiler would spill registers to local memory. Which ones it chooses is not known, so such kernels are refused.
 void check_registers(const Program& program, const machine::Topology& topology) {
     if (topology.max_registers_per_thread && program.registers_per_thread > *topology.max_registers_per_thread)
         throw InputError(fmt::format(

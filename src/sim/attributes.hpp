@@ -1,0 +1,21 @@
+// What the driver of a simulated GPU says about it: the attributes that cuDeviceGetAttribute gives, and nothing else.
+#pragma once
+
+#include "device/device.hpp"
+#include "machine/machine.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace gputomo::sim {
+
+/// Bytes of device memory; a default where the description does not say. Throws InputError for a wrong leaf.
+[[nodiscard]] std::uint64_t memory_bytes(const machine::Machine& machine);
+
+/// Whether the GPU has virtual memory management (from compute capability 6.0 on).
+[[nodiscard]] bool has_virtual_mapping(const machine::Machine& machine);
+
+/// Nothing where the description does not say, or where drivers of such a GPU did not know the attribute.
+[[nodiscard]] std::optional<std::int64_t> attribute_of(const machine::Machine& machine, device::Attribute attribute);
+
+}  // namespace gputomo::sim
