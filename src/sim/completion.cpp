@@ -11,13 +11,18 @@
 namespace gputomo::sim {
 namespace {
 
+/// Bytes of a line where the description does not say: that of the L1 from Fermi on.
 constexpr std::int64_t kLine = 128;
+/// Bytes that a TLB entry spans where the description does not say: the driver's pages of 2 MiB.
 constexpr std::int64_t kSpan = std::int64_t{2} << 20;
 constexpr double kWarp = kWarpSize;
+/// Ways of a cache or TLB whose sets were not found. A chosen value: fewer ways make more conflict misses.
 constexpr std::int64_t kWays = 16;
-/// Of current GPUs; a cluster has 16 or 18 SMs of which some may be switched off.
+/// SMs of a GPC where the description does not say. A GPC of current GPUs has 16 or 18 SMs, and some may be disabled.
 constexpr std::int64_t kSmsPerGpc = 16;
+/// Shared memory from Fermi on: banks, and bytes of a bank's word.
 constexpr std::int64_t kBanks = 32, kBankWidth = 4;
+/// The compute capability from which the threads of a warp are scheduled independently (Volta).
 constexpr std::int64_t kIndependentFrom = 7;
 
 class Completion {
@@ -30,7 +35,7 @@ public:
     std::vector<std::string> take() { return std::move(assumed_); }
 
 private:
-    /// What an undecided leaf says of its value.
+    /// The value that an undecided leaf suggests: its first candidate, or the lower end of its interval.
     template <class T>
     static std::optional<T> guess(const machine::Field<T>& field) {
         if (field.knowledge != machine::Knowledge::undecided) return std::nullopt;
@@ -51,7 +56,7 @@ private:
         field.set(std::move(value), std::move(why));
     }
 
-    /// Only where the leaf does not say.
+    /// Sets the leaf where it has no value.
     template <class T>
     void assume(machine::Field<T>& field, const std::string& path, T fallback) {
         if (!field) set(field, path, guess(field).value_or(std::move(fallback)));
@@ -65,12 +70,12 @@ private:
     void operation_rows();
     void cache(const std::string& key, machine::Cache& cache, bool first);
     void tlb(const std::string& key, machine::Tlb& tlb, bool first, std::int64_t span);
-    /// Ways and sets, where neither is known: kWays.
+    /// Gives the part kWays ways where neither ways nor sets are known. Returns whether its sets follow from its size.
     template <class Part>
     bool ways_and_policy(const std::string& where, Part& part) {
         if (!part.set_ways && !part.ways && !part.sets) set(part.ways, where + ".ways", kWays);
         const bool open = !part.set_ways && !(part.ways && part.sets);
-        // Where there is one way a set, there is nothing to replace.
+        // With one way in each set there is no victim to choose.
         if (part.ways.value_or(2) != 1) assume(part.policy, where + ".policy", std::string("lru"));
         return open;
     }
@@ -92,8 +97,8 @@ void Completion::topology() {
         assume(machine_.issue.divergence, "issue.divergence", std::string("independent"));
 }
 
-/// Operations that a scan timed have no units: those of doubles, approximations and everything else run on different
-/// ones.
+/// A scan times operations without finding their units. Doubles, approximations and all other operations get a unit
+/// each.
 void Completion::operation_rows() {
     const auto pipeline_of = [](const std::string& key) {
         return key.ends_with("f64") ? "dpu" : key.find(".approx") != std::string::npos ? "sfu" : "sp";
@@ -105,7 +110,7 @@ void Completion::operation_rows() {
         assume(operation.latency, where + ".latency");
         assume(operation.throughput, where + ".throughput");
         if (!operation.latency || !operation.throughput) {
-            assumed_.push_back(where + " as its nearest relative");
+            assumed_.push_back(where + " as the nearest operation of its family");
             row = machine_.operations.erase(row);
             continue;
         }
@@ -119,7 +124,7 @@ void Completion::operation_rows() {
         }
         ++row;
     }
-    if (placed > 0) assumed_.push_back(fmt::format("units of {} operations by their kind", placed));
+    if (placed > 0) assumed_.push_back(fmt::format("units of {} operations chosen by their kind", placed));
 }
 
 void Completion::units() {
@@ -150,7 +155,7 @@ void Completion::cache(const std::string& key, machine::Cache& cache, bool first
     assume(cache.sector, where + ".sector", cache.line.value_or(kLine));
     assume(cache.line, where + ".line", std::max(kLine, *cache.sector));
     if (!ways_and_policy(where, cache)) return;
-    // A capacity read off a curve need not be a whole number of sets.
+    // A capacity that was read from a curve need not be a whole number of sets.
     const auto capacity = cache.capacity ? std::optional(*cache.capacity) : guess(cache.capacity);
     const auto step = *cache.line * cache.ways.value_or(1) * cache.sets.value_or(1);
     if (capacity && (!cache.capacity || *capacity % step != 0))
@@ -174,8 +179,8 @@ void Completion::copy_path(const std::string& name) {
     assumed_.push_back(fmt::format("paths.{} as paths.global", name));
 }
 
-/// Of a last cache that a scan did not get to the end of nothing is known but its latency: what is simulated is memory
-/// that answers so.
+/// A scan that does not reach the end of a path's last cache finds only its latency. Memory of that latency is
+/// simulated instead.
 void Completion::drop_sizeless(const std::string& where, machine::Path& path) {
     auto caches = path.caches.value_or({});
     while (!caches.empty()) {
@@ -183,7 +188,8 @@ void Completion::drop_sizeless(const std::string& where, machine::Path& path) {
         if (found == machine_.caches.end()) return;
         const auto& cache = found->second;
         if (cache.capacity || guess(cache.capacity) || cache.set_ways || (cache.ways && cache.sets)) return;
-        assumed_.push_back(fmt::format("{} as memory, its size is not known", key_path("caches", found->first)));
+        assumed_.push_back(
+            fmt::format("{} simulated as memory, because its size is not known", key_path("caches", found->first)));
         if (!path.memory_latency && !guess(path.memory_latency)) path.memory_latency = cache.latency;
         machine_.caches.erase(found);
         caches.pop_back();
@@ -191,13 +197,13 @@ void Completion::drop_sizeless(const std::string& where, machine::Path& path) {
     }
 }
 
-/// Without levels that are known, instructions are always there.
+/// Where no level is known, instructions are always there.
 void Completion::drop_instructions() {
     const auto path = machine_.paths.find("instruction");
     if (path == machine_.paths.end() || path->second.caches) return;
     machine_.paths.erase(path);
     std::erase_if(machine_.caches, [](const auto& entry) { return entry.first.starts_with("instruction_"); });
-    assumed_.emplace_back("paths.instruction without caches that could miss");
+    assumed_.emplace_back("paths.instruction left out, because none of its caches is known");
 }
 
 void Completion::memory() {
@@ -210,7 +216,7 @@ void Completion::memory() {
         assume(path.caches, where + ".caches");
         assume(path.tlbs, where + ".tlbs");
         const auto caches = path.caches.value_or({});
-        // A scan calls l1 what only loads that may hit it see.
+        // A scan names a cache "l1" where only loads that may hit near the SM hit it.
         for (std::size_t i = 0; i < caches.size(); ++i)
             if (const auto found = machine_.caches.find(caches[i]); found != machine_.caches.end())
                 cache(found->first, found->second, i == 0 && (caches.size() > 1 || caches[i] == "l1"));

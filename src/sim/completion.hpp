@@ -10,18 +10,23 @@ namespace gputomo::sim {
 
 struct Completed {
     machine::Machine machine;
-    std::vector<std::string> assumed;  ///< "caches.l1.scope = sm", for the user
+    std::vector<std::string> assumed;  ///< what was filled in, as "caches.l1.scope = sm", for the user
 };
 
-/// Fills in what the simulator needs and timing from one SM does not tell, or left undecided. A value that is open
-/// between candidates becomes the first of them, one known to lie in an interval its lower end, because that was seen
-/// to hold. Else (docs/methods.md): the first cache and TLB of a path are the SM's, further ones the whole GPU's; a
-/// cache or TLB whose sets were not found has 16 ways and LRU replacement; lines have 128 bytes; TLB entries span what
-/// those of the level before do, or 2 MiB; an SM has a scheduler for each 32 lanes of its widest pipeline; operations
-/// run on the pipeline of their kind; threads of a warp are independent from compute capability 7.0 on (CUDA
-/// programming guide); textures and constants take the path of global memory where they have none; a path's last caches
-/// of which no size is known are memory that answers as fast; instructions whose levels are open are always there. What
-/// it has no default for stays open, and make_device() names it.
+/// Fills in what the simulator needs and a scan did not find, or left undecided. A value with several candidates
+/// becomes the first of them. A value that lies in an interval becomes its lower end, because that was seen to hold.
+/// Everything else gets a default (docs/methods.md).
+///  - The first cache and TLB of a path belong to an SM, further ones to the whole GPU.
+///  - A cache or TLB without known sets has 16 ways and LRU replacement.
+///  - Lines have 128 bytes.
+///  - TLB entries span as much as those of the level before, or 2 MiB.
+///  - An SM has one scheduler for each 32 lanes of its widest pipeline.
+///  - Operations run on the pipeline of their kind.
+///  - Threads of a warp are independent from compute capability 7.0 on (CUDA programming guide).
+///  - Textures and constants take the path of global memory where they have none of their own.
+///  - A path's last caches become memory of the same latency where their size is not known.
+///  - Instructions are always there where no level of their path is known.
+/// A leaf without a default stays open, and make_device() names it.
 [[nodiscard]] Completed completed(machine::Machine machine);
 
 }  // namespace gputomo::sim

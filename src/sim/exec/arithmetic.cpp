@@ -428,7 +428,7 @@ void funnel(const Operation& op, LaneValues* r, std::uint32_t mask) {
 
 struct Meaning {  // NOLINT(clang-analyzer-optin.performance.Padding): rows read in PTX's order
     Opcode opcode;
-    std::string_view modifier;  ///< must be there; empty: any
+    std::string_view modifier;  ///< that the instruction must have; empty: none
     Type type;
     ExecuteFunction execute;
     Type source_type = Type::none;  ///< of set only
@@ -577,8 +577,8 @@ constexpr Meaning kMeanings[] = {
 #undef BITS
 #undef ALL_TYPES
 
-/// Modifiers that every row heeds: the default rounding, flags and comparisons in Operation, approximations (which the
-/// simulator computes to the nearest value of the host's library).
+/// Modifiers that need no row of their own: the default rounding, flags and comparisons in Operation, and
+/// approximations. The simulator computes approximations to the nearest value of the host's library.
 constexpr std::string_view kHeeded[] = {"rn", "approx", "full", "ftz", "uni"};
 constexpr std::string_view kComparisons[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "lo",  "ls",  "hi", "hs", "equ",
                                              "neu", "ltu", "leu", "gtu", "geu", "num", "nan", "and", "or", "xor"};
@@ -587,7 +587,7 @@ bool contains(std::span<const std::string_view> list, std::string_view what) {
     return std::find(list.begin(), list.end(), what) != list.end();
 }
 
-/// Whether this modifier is part of the row ("l.wrap") or heeded anyway.
+/// Whether this modifier is part of the row ("l.wrap") or needs no row of its own.
 bool heeded(const ptx::Instruction& instruction, std::string_view row, std::string_view modifier) {
     const bool is_float = instruction.type == Type::f32 || instruction.type == Type::f64;
     if (contains(kHeeded, modifier) || (modifier == "sat" && is_float)) return true;

@@ -1,4 +1,4 @@
-// Instructions in which lanes see each other: shuffles, votes, matches, reductions.
+// Instructions that exchange data between the lanes of a warp: shuffles, votes, matches, reductions.
 #include "sim/exec/lanes.hpp"
 
 #include <algorithm>
@@ -82,7 +82,7 @@ void match_any(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) { r[op.destination][l] = result[static_cast<std::size_t>(l)]; });
 }
 
-/// d = the members if all have one value, else 0; the predicate says which.
+/// d = the mask of members if all have the same value, else 0; the predicate says which of the two holds.
 template <class T>
 void match_all(const Operation& op, LaneValues* r, std::uint32_t mask) {
     const T first = mask == 0 ? T{} : read<T>(op, r, 0, std::countr_zero(mask));
@@ -94,7 +94,7 @@ void match_all(const Operation& op, LaneValues* r, std::uint32_t mask) {
     });
 }
 
-/// The first of the members leads.
+/// Elects the first of the members.
 void elect(const Operation& op, LaneValues* r, std::uint32_t mask) {
     const int leader = std::countr_zero(mask);
     for_lanes(mask, [&](int l) {

@@ -1,4 +1,4 @@
-// ptx::Kernel -> Program.
+// Decodes a parsed PTX kernel into a Program.
 #include "sim/exec/program.hpp"
 
 #include "ptx/instructions.hpp"
@@ -169,7 +169,7 @@ private:
         return entry->second;
     }
 
-    /// A literal in the type that reads it.
+    /// The bits of a literal, in the type of the instruction that reads it.
     static std::uint64_t literal_bits(const ptx::Immediate& immediate, Type type) {
         if (!immediate.is_float) {
             if (type == Type::f32)
@@ -186,7 +186,7 @@ private:
         if (const auto found = shared_.find(name); found != shared_.end()) return found->second;
         if (const auto found = symbols_.find(name); found != symbols_.end()) return found->second;
         if (const auto found = local_.find(name); found != local_.end()) return found->second;
-        fail(fmt::format("'{}' names nothing the simulator knows; expected a variable", name));
+        fail(fmt::format("'{}' is not declared; expected a variable of the module or the kernel", name));
     }
 
     std::uint16_t slot(const ptx::Operand& operand, Type type) {
@@ -205,7 +205,7 @@ private:
         fail("this form of operand cannot be simulated");
     }
 
-    /// Results nobody wants go to a slot of their own.
+    /// Unused results go to a slot of their own.
     std::uint16_t sink() {
         if (sink_ == kNoSlot) {
             sink_ = program_.slots;
@@ -369,7 +369,7 @@ private:
             (unpack ? op.vector : op.source)[i] = slot(parts[i], instruction.type);
     }
 
-    /// The truth table must be a literal, as ptxas wants it.
+    /// The truth table must be a literal, as ptxas requires.
     void decode_lop3(const ptx::Instruction& instruction, Operation& op) {
         for (std::size_t i = 0; i < 3; ++i) op.source[i] = slot(instruction.sources.at(i), instruction.type);
         const auto* table = std::get_if<ptx::Immediate>(&instruction.sources.at(3).value);
@@ -382,7 +382,7 @@ private:
             op.negated_sources |= 1U << 3;
     }
 
-    /// Generic addresses are global ones, but for a window that holds shared memory.
+    /// Generic addresses are global ones, except in the windows of shared and local memory.
     void decode_cvta(const ptx::Instruction& instruction, Operation& op) {
         if (instruction.space == Space::param) fail("generic addresses of parameters cannot be simulated yet");
         const std::uint64_t base = instruction.space == Space::shared  ? kSharedWindow

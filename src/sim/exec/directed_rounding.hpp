@@ -1,4 +1,4 @@
-// The host's rounding mode, set for a while.
+// Sets the host's rounding mode for the lifetime of an object.
 #pragma once
 
 #include "sim/exec/lanes.hpp"
@@ -9,7 +9,8 @@ namespace gputomo::sim {
     return rounding == Rounding::zero || rounding == Rounding::down || rounding == Rounding::up;
 }
 
-/// Rounding::zero, down or up for as long as it lives. What is computed meanwhile must go through volatile objects.
+/// Rounds to zero, down or up while it lives. Operands and results of that time must go through volatile objects, so
+/// that the compiler does not move the operation.
 class RoundingGuard {
 public:
     explicit RoundingGuard(Rounding rounding);

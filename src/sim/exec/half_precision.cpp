@@ -89,7 +89,7 @@ double operand(const Operation& op, std::uint16_t bits) {
     return value_of<F>(bits);
 }
 
-/// One value or a pair of them in 32 bits.
+/// One value, or a pair of values in 32 bits.
 template <class F, auto function, int parts>
 void half(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
@@ -136,7 +136,7 @@ constexpr Meaning kMeanings[] = {
 };
 #undef ROW
 
-/// ".NaN" of min and max, ".relu" and the like change results and are not done.
+/// Modifiers that change results, such as .NaN of min and max or .relu, cannot be simulated.
 constexpr std::string_view kHeeded[] = {"rn", "ftz", "sat", "approx"};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Reading and writing lanes of register slots as typed values.
+// Reads and writes the lanes of register slots as typed values.
 #pragma once
 
 #include "sim/exec/program.hpp"

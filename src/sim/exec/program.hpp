@@ -64,8 +64,8 @@ struct Operation {
     std::uint16_t guard = kNoSlot;
     bool guard_negated = false;
     std::uint16_t members = kNoSlot;  ///< member mask of a .sync instruction: lanes that must be there together
-    /// Registers that must be ready before issue, and those that the result makes ready; constants and dropped results
-    /// left out.
+    /// Register slots that must be ready before issue, and those that the result makes ready. Constants and unused
+    /// results are left out.
     std::array<std::uint16_t, 12> waits{};
     std::array<std::uint16_t, 5> writes{};
     std::uint8_t wait_count = 0;
@@ -112,16 +112,15 @@ struct Program {
     std::vector<std::string> texts;      ///< PTX of each operation, for messages
     std::vector<std::string> cost_keys;  ///< distinct mnemonics; Operation::cost is an index here
     std::uint16_t slots = 0;
-    std::uint16_t register_slots = 0;  ///< the first of them: declared registers, the rest is constants and scratch
+    std::uint16_t register_slots = 0;  ///< the first slots: declared registers; constants and scratch follow
     std::vector<std::pair<std::uint16_t, std::uint64_t>> constants;  ///< slots that hold literals and addresses
     std::vector<Parameter> parameters;
     std::size_t parameter_bytes = 0;
     std::uint64_t static_shared = 0;
-    std::uint64_t local_bytes = 0;  ///< of one thread
-    int registers_per_thread = 0;   ///< most 32-bit registers that live at once
-    std::vector<std::uint8_t>
-        register_words;   ///< 32-bit registers that each slot takes: 0 for predicates and constants
-    int max_threads = 0;  ///< .maxntid; 0: not said
+    std::uint64_t local_bytes = 0;             ///< of one thread
+    int registers_per_thread = 0;              ///< most 32-bit registers that live at once
+    std::vector<std::uint8_t> register_words;  ///< 32-bit registers of each slot; 0 for predicates and constants
+    int max_threads = 0;                       ///< .maxntid; 0: not given
 };
 
 /// Where module-scope variables lie: name -> device address.
@@ -131,7 +130,7 @@ using SymbolTable = std::unordered_map<std::string, std::uint64_t>;
 [[nodiscard]] Program decode(const ptx::Module& module, const ptx::Kernel& kernel, const SymbolTable& symbols);
 
 /// The function that computes an arithmetic instruction; nullptr where it is not one or cannot be executed.
-/// Every modifier that the instruction has must be one that the function, or Operation's flags, heed.
+/// The function, or Operation's flags, implement every modifier that the instruction has.
 [[nodiscard]] ExecuteFunction meaning_of(const ptx::Instruction& instruction);
 [[nodiscard]] ExecuteFunction special_arithmetic_of(const ptx::Instruction& instruction);
 [[nodiscard]] ExecuteFunction directed_rounding_of(const ptx::Instruction& instruction);
@@ -147,13 +146,13 @@ enum class Compare : std::uint8_t { eq, ne, lt, le, gt, ge, equ, neu, ltu, leu, 
 enum class Combine : std::uint8_t { none, and_, or_, xor_ };
 enum class Rounding : std::uint8_t { nearest, zero, down, up, integer_nearest, integer_zero, integer_down, integer_up };
 
-/// Instructions that may follow each one; operations.size() stands for the end of the thread.
+/// For each operation, those that may follow it; operations.size() stands for the end of the thread.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> successors_of(const std::vector<Operation>& operations);
 
 /// Sets Operation::reconverge of every branch to its immediate post-dominator.
 void find_reconvergence(std::vector<Operation>& operations);
 
-/// The most 32-bit registers that are live at once; `words` says how many each slot takes (0: none, e.g. a constant).
+/// The most 32-bit registers that are live at once. `words`: 32-bit registers of each slot; 0 for a constant.
 [[nodiscard]] int register_pressure(const std::vector<Operation>& operations, const std::vector<std::uint8_t>& words);
 
 /// Generic addresses of shared and local memory lie in windows where nothing else is allocated.

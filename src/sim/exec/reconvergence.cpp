@@ -1,5 +1,5 @@
 // Immediate post-dominators of branches: where a SIMT stack brings diverged paths together.
-// Iterative algorithm of Cooper, Harvey and Kennedy on the reversed control-flow graph, over instructions.
+// The iterative algorithm of Cooper, Harvey and Kennedy runs on the reversed control-flow graph of the instructions.
 #include "sim/exec/program.hpp"
 
 #include <algorithm>

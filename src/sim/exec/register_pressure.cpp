@@ -1,7 +1,8 @@
-// How many registers a thread needs: the most that are live at once, by liveness over basic blocks. A compiler that
-// allocates well needs no more, so this is what the simulated GPU says of a kernel and hands out. Parameters lie in
-// shared memory (compute capability 1.x) or in a constant bank: instructions take them as operands from there, and only
-// an access to memory needs one of its own in a register, while it is issued.
+// How many registers a thread needs: the most that are live at once, by liveness over basic blocks.
+//
+// A compiler that allocates well needs no more, so the simulated GPU reports and allocates this number. Parameters lie
+// in shared memory (compute capability 1.x) or in a constant bank, and instructions take them as operands from there.
+// Only a memory access needs its parameter in a register, while it is issued.
 #include "sim/exec/program.hpp"
 
 #include <algorithm>
@@ -43,7 +44,7 @@ public:
                 for (const auto to : successors_[blocks_[b].end - 1])
                     for (std::size_t w = 0; w < size_; ++w) out[w] |= live_in[block_of(to)][w];
                 blocks_[b].live_out = out;
-                (void)walk(blocks_[b], out);
+                (void)scan_backwards(blocks_[b], out);
                 if (out != live_in[b]) {
                     live_in[b] = out;
                     changed = true;
@@ -53,7 +54,7 @@ public:
         int most = 0;
         for (const auto& block : blocks_) {
             Bits live = block.live_out;
-            most = std::max(most, walk(block, live));
+            most = std::max(most, scan_backwards(block, live));
         }
         return most;
     }
@@ -77,8 +78,9 @@ private:
     }
     [[nodiscard]] std::size_t block_of(std::uint32_t operation) const { return block_index_[operation]; }
 
-    /// Turns what is live behind the block into what is live before it; returns the most words on the way.
-    [[nodiscard]] int walk(const Block& block, Bits& live) const {
+    /// Changes `live` from the slots that are live behind the block to those live before it. Returns the most words
+    /// that are live at once in between.
+    [[nodiscard]] int scan_backwards(const Block& block, Bits& live) const {
         int now = 0;
         for (std::size_t slot = 0; slot < words_.size(); ++slot)
             if (test(live, static_cast<std::uint16_t>(slot))) now += words_[slot];
@@ -90,7 +92,7 @@ private:
         };
         for (std::uint32_t i = block.end; i-- > block.begin;) {
             const Operation& op = operations_[i];
-            // A result exists beside the values that stay, even where nobody reads it.
+            // A result takes registers beside the live values, even where it is never read.
             for (std::uint8_t w = 0; w < op.write_count; ++w) change(op.writes[w], true);
             most = std::max(most, now);
             if (op.guard == kNoSlot)
@@ -105,7 +107,7 @@ private:
         return most;
     }
 
-    /// By slot: whether all that is ever there is one parameter.
+    /// By slot: whether it only ever holds one parameter.
     static std::vector<bool> parameters(const std::vector<Operation>& operations, std::size_t slots) {
         std::vector<int> writes(slots, 0);
         std::vector<bool> found(slots, false);
@@ -121,7 +123,7 @@ private:
         return op.kind == Kind::load || op.kind == Kind::store || op.kind == Kind::atomic || op.kind == Kind::texture;
     }
 
-    /// `waits` holds results as well as operands.
+    /// Whether the operation only writes the slot: Operation::waits lists results as well as operands.
     static bool is_only_written(const Operation& op, std::uint16_t slot) {
         if (std::find(op.writes.begin(), op.writes.begin() + op.write_count, slot) ==
             op.writes.begin() + op.write_count)

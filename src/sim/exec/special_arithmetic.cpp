@@ -39,8 +39,8 @@ void mad_high_saturated(const Operation& op, LaneValues* r, std::uint32_t mask) 
     });
 }
 
-// ---- extended precision (PTX ISA 9.7.2): carry in source 3, carry out destination2, either may be missing
-// -----------------
+// ---- extended precision (PTX ISA 9.7.2) ----------------------------------------------------------------------------
+// Source 3 is the carry in and destination2 the carry out; either may be missing.
 
 std::uint64_t carry_in(const Operation& op, const LaneValues* r, int l) {
     return op.source[3] == kNoSlot ? 0 : r[op.source[3]][static_cast<std::size_t>(l)];
@@ -63,7 +63,7 @@ void sub_carry(const Operation& op, LaneValues* r, std::uint32_t mask) {
         store_carried<T>(op, r, l, Unsigned128{read<T>(op, r, 0, l)} - read<T>(op, r, 1, l) - carry_in(op, r, l));
     });
 }
-/// T as it is written, so that the high half of a signed product is signed.
+/// T itself, signed or not, so that the high half of a signed product is signed.
 template <class T, bool high>
 void mad_carry(const Operation& op, LaneValues* r, std::uint32_t mask) {
     using U = std::make_unsigned_t<T>;
@@ -75,8 +75,7 @@ void mad_carry(const Operation& op, LaneValues* r, std::uint32_t mask) {
     });
 }
 
-// ---- bytes and bits
-// --------------------------------------------------------------------------------------------------
+// ---- bytes and bits ------------------------------------------------------------------------------------------------
 
 template <class A, class B>
 void dot4(const Operation& op, LaneValues* r, std::uint32_t mask) {
@@ -120,7 +119,7 @@ constexpr Pick kClampLeft = [](std::uint32_t s, std::uint32_t i) { return std::m
 constexpr Pick kClampRight = [](std::uint32_t s, std::uint32_t i) { return std::min(s, i); };
 constexpr Pick kReplicate16 = [](std::uint32_t s, std::uint32_t i) { return (s & 1) * 2 + (i & 1); };
 
-/// How far the leading bit is from the top.
+/// Distance of the leading bit from the top bit.
 template <class T>
 void find_shift(const Operation& op, LaneValues* r, std::uint32_t mask) {
     using U = std::make_unsigned_t<T>;
@@ -161,8 +160,7 @@ void lop3_predicate(const Operation& op, LaneValues* r, std::uint32_t mask) {
     });
 }
 
-// ---- selection
-// ---------------------------------------------------------------------------------------------------------
+// ---- selection -----------------------------------------------------------------------------------------------------
 
 template <class T, class S>
 void select_sign(const Operation& op, LaneValues* r, std::uint32_t mask) {
@@ -213,8 +211,7 @@ void in_global(const Operation& op, LaneValues* r, std::uint32_t mask) {
     });
 }
 
-// ---- moves between a register and a vector of narrower ones
-// ------------------------------------------------------------
+// ---- moves between a register and a vector of narrower ones --------------------------------------------------------
 
 template <class Part, bool unpack>
 void repack(const Operation& op, LaneValues* r, std::uint32_t mask) {

@@ -9,7 +9,7 @@
 
 namespace gputomo::sim {
 
-/// The same for all warps of a launch.
+/// What all warps of a launch read alike.
 struct LaunchFacts {
     device::Dim3 block;
     device::Dim3 grid;

@@ -7,10 +7,11 @@
 namespace gputomo::sim {
 namespace {
 
-/// Slots of a bank's calendar: queues of up to 8192 cycles.
+/// Slots of a bank's calendar: queues of up to 8192 cycles. Longer queues come out too short.
 constexpr std::uint32_t kCalendarSlots = 512;
-/// Bits of the hash between those that choose the banks of two bursts.
+/// The hash is rotated by this many bits for each burst, so that the bursts of a line lie in unrelated banks.
 constexpr unsigned kBurstShift = 12;
+/// Limits that catch typing errors.
 constexpr std::int64_t kMaxBanks = 256, kMaxFetch = 4096;
 
 std::uint32_t power_of_two(const machine::Integer& field, const char* path) {

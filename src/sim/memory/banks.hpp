@@ -1,4 +1,4 @@
-// DRAM banks: each opens one row at a time, so that accesses to different rows of one bank wait for each other.
+// DRAM banks. Each opens one row at a time, so accesses to different rows of one bank wait for each other.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -10,41 +10,41 @@
 
 namespace gputomo::sim {
 
-/// A hash of which each bit depends on all of `value`.
+/// A hash whose every bit depends on all of `value`.
 [[nodiscard]] std::uint64_t scattered(std::uint64_t value);
 
-/// DRAM reads lines of memory.fetch_bytes, in bursts that lie side by side in as many channels. A bank is busy with
-/// each line for memory.bank_cycles. Channels and banks are chosen by a hash of the address, so that loads of many
-/// warps meet at a bank by chance and wait for each other the longer, the busier the banks are: the queue behind Volkov
-/// 2016, 6.4 and 6.6.
+/// DRAM reads lines of memory.fetch_bytes as bursts, one from each of several neighbouring channels. Each line keeps a
+/// bank busy for memory.bank_cycles. A hash of the address chooses channels and banks. Loads of many warps therefore
+/// meet at random banks, and wait longer the busier the banks are. This models the queue that Volkov 2016
+/// observes in 6.4 and 6.6.
 class Banks {
 public:
-    /// Without memory.channel_banks there are none. Throws InputError.
+    /// Without memory.channel_banks there are no banks, and described() is false. Throws InputError.
     Banks(const machine::Machine& machine, std::size_t channels);
 
     struct Bank {
         Server server;
-        std::uint64_t line = ~std::uint64_t{0};  ///< the last one whose first burst it read
-        double ready = 0;                        ///< when all of that line had left DRAM
+        std::uint64_t line = ~std::uint64_t{0};  ///< the last line whose first burst it read
+        double ready = 0;                        ///< when that whole line has left DRAM
     };
     struct Place {
         std::uint64_t hash;
         std::size_t channel;  ///< of the first burst; the next ones are in the next channels
         Bank* bank;           ///< of the first burst
-        double* ready;        ///< when each burst of the line that the bank read last had left DRAM
+        double* ready;        ///< when each burst of the line that the bank read last has left DRAM
     };
 
     [[nodiscard]] bool described() const { return !banks_.empty(); }
     [[nodiscard]] std::uint32_t fetch_bytes() const { return fetch_; }
     [[nodiscard]] std::uint32_t burst_bytes() const { return burst_; }
     [[nodiscard]] Place place(std::uint64_t line);
-    /// Of the line's first burst.
+    /// The channel of the line's first burst.
     [[nodiscard]] std::size_t channel(std::uint64_t line) const;
-    /// Whether the line is under way or its row still open, so that it need not be fetched again.
+    /// Whether the line is in flight or its row still open, so that it need not be fetched again.
     [[nodiscard]] bool open(const Place& place, std::uint64_t line, double now) const {
         return place.bank->line == line && now < place.bank->ready + cycles_;
     }
-    /// Books the bank of burst `burst`; when the burst can leave it.
+    /// Books the bank of burst `burst`; returns when the burst can leave it.
     double reserve(const Place& place, std::size_t burst, double now);
 
 private:

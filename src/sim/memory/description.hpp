@@ -54,8 +54,8 @@ template <class T>
     return value;
 }
 
-/// Cycles by which a result comes later where the CUDA cores wait for it than where its own kind does; negative where
-/// it comes earlier (Volkov 2016, 4.7).
+/// Cycles by which a result comes later for the CUDA cores than for units of its own kind; negative where it comes
+/// earlier (Volkov 2016, 4.7).
 [[nodiscard]] inline double forwarding(const machine::Integer& latency, const machine::Integer& forward_latency,
                                        const std::string& path) {
     if (!forward_latency) return 0;

@@ -11,13 +11,15 @@
 namespace gputomo::sim {
 namespace {
 
-/// Allocations start at multiples of their size, as drivers do, up to this.
+/// Allocations start at multiples of their size, as the driver's do, within these limits. The largest is the driver's
+/// page; the smallest is also the gap between two allocations.
 constexpr std::uint64_t kLargestAlignment = std::uint64_t{2} << 20;
 constexpr std::uint64_t kSmallestAlignment = 512;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-/// calloc leaves untouched pages to the operating system, so a large sparse allocation costs what is touched.
+/// The operating system provides calloc's pages when they are first touched, so a large sparse allocation takes only
+/// the memory that is used.
 std::shared_ptr<std::byte> zeroed(std::uint64_t bytes) {
     auto* memory = static_cast<std::byte*>(std::calloc(bytes, 1));
     if (memory == nullptr)
@@ -36,7 +38,7 @@ std::uint64_t DeviceMemory::add(Range range, std::uint64_t alignment) {
     range.physical = next_physical_ = round_up(next_physical_, alignment);
     next_physical_ += range.backed;
     const std::uint64_t base = next_virtual_ = round_up(next_virtual_, alignment);
-    next_virtual_ += range.size + kSmallestAlignment;  // a gap, so that running over an end is seen
+    next_virtual_ += range.size + kSmallestAlignment;  // a gap, so that an overrun is an illegal address
     used_ += range.backed;
     ranges_.emplace(base, std::move(range));
     last_ = {};

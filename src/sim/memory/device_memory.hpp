@@ -1,4 +1,4 @@
-// The simulated GPU's memory: allocations, aliased windows, and the bytes behind them.
+// The simulated GPU's memory: allocations, aliased windows, and the host's bytes behind them.
 #pragma once
 
 #include "sim/memory/memory_system.hpp"
@@ -17,14 +17,15 @@ public:
 
     /// Throws DeviceError when the capacity is used up.
     std::uint64_t allocate(std::uint64_t bytes);
-    /// One physical allocation seen at window / stride places (device::Device::map_aliased).
+    /// Maps one physical allocation at window / stride places (device::Device::map_aliased).
     std::uint64_t map_aliased(std::uint64_t physical_bytes, std::uint64_t stride, std::uint64_t window);
     /// Unknown addresses are ignored, as a destructor needs.
     void free(std::uint64_t address) noexcept;
 
     /// Host bytes behind [address, address + bytes); nullptr where that is not allocated.
     [[nodiscard]] std::byte* resolve(std::uint64_t address, std::uint64_t bytes) const;
-    /// Whether the allocation that holds the address is seen once only, so that its bytes lie in order.
+    /// Whether the allocation that holds the address is mapped once, so that neighbouring addresses are neighbouring
+    /// bytes.
     [[nodiscard]] bool is_plain(std::uint64_t address) const;
     [[nodiscard]] std::uint64_t translate(std::uint64_t address) const override;
 

@@ -7,14 +7,15 @@
 namespace gputomo::sim {
 namespace {
 
-/// Slots of a channel's calendar: queues of up to 32768 cycles.
+/// Slots of a channel's calendar: queues of up to 32768 cycles. Longer queues come out too short.
 constexpr std::uint32_t kCalendarSlots = 2048;
-/// Bytes; a phase of reading longer than this counts as reads alone.
+/// Bytes of reads that later writes can pair with. A longer phase of reading counts as reads alone.
 constexpr double kMostRead = 16 << 20;
-/// Bandwidths of different sources may contradict each other by rounding.
+/// Bandwidths from different sources may contradict each other by 1% of rounding.
 constexpr double kRounding = 1.01;
+/// Catches typing errors.
 constexpr std::int64_t kMaxChannels = 1024;
-/// Places of different distance where no channels are described.
+/// Distances that lines have where no channels are described.
 constexpr std::uint64_t kPlaces = 16;
 
 /// GB/s -> bytes per SM cycle.
@@ -57,7 +58,7 @@ Dram::Dram(const machine::Machine& machine) : banks_(machine, channels_of(machin
         const double copy = bytes_per_cycle(memory.copy_bandwidth, "memory.copy_bandwidth", machine);
         // A batch of reads, a batch of writes and two turnarounds take the time of two batches at the rate of a copy.
         turnaround_ = kWriteBatch * (count / copy - count / read);
-        if (turnaround_ < 0) {  // copies faster than reads: writes cost less than reads, and turning costs nothing
+        if (turnaround_ < 0) {  // copies are faster than reads: writes cost less, and turnarounds nothing
             turnaround_ = 0;
             cycles_per_written_byte_ = 2 * count / copy - count / read;
             if (cycles_per_written_byte_ <= 0)
@@ -74,8 +75,8 @@ Dram::Dram(const machine::Machine& machine) : banks_(machine, channels_of(machin
 std::size_t Dram::channel_of(std::uint64_t physical) const {
     if (channels_.size() == 1) return 0;
     const std::uint64_t block = physical / kInterleave;
-    // Higher address bits are folded in, so that strides of powers of two don't meet on one channel; within an aligned
-    // run of 2^n blocks the fold is a permutation, so that a stream loads all channels alike.
+    // Higher address bits are folded in, so that strides of powers of two do not meet on one channel. Within an aligned
+    // run of 2^n blocks the fold is a permutation, so that a stream loads all channels equally.
     const std::uint64_t folded = block ^ (block >> 5) ^ (block >> 10) ^ (block >> 17) ^ (block >> 25);
     return folded % channels_.size();
 }
@@ -123,7 +124,7 @@ Dram::Turn Dram::read(std::uint64_t physical, std::uint32_t bytes, double now) {
 
 Dram::Turn Dram::serve_read(std::uint64_t physical, std::uint32_t bytes, double now) {
     if (banks_.described()) {
-        // The described latency is that of the whole read: its lines take their time, but don't wait for each other.
+        // The described latency is that of the whole read, so its lines do not wait for each other.
         const std::uint64_t line_bytes = banks_.fetch_bytes(), first = physical / line_bytes,
                             last = (physical + bytes - 1) / line_bytes;
         const std::uint64_t begin = physical % line_bytes, end = std::min(begin + bytes, line_bytes);

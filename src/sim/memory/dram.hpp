@@ -1,4 +1,4 @@
-// DRAM: channels that move data at a fixed rate and lose time when the bus turns round between reads and writes.
+// DRAM: channels that move data at a fixed rate and lose time when the bus turns around between reads and writes.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -11,15 +11,17 @@
 
 namespace gputomo::sim {
 
-/// Reads wait for a bank, where banks are described, and then for their channel; of a line that DRAM fetches they wait
-/// for the bursts that they asked for. Each channel moves a byte in the time that the described sustained reads need
-/// (activates and refresh are in that rate). Writes wait in the channel's queue and leave in batches of kWriteBatch
-/// bytes, or for nothing while the channel is idle. For every batch among as many bytes of reads the bus turns round
-/// twice, however the program mixes them: the controller chooses the order. The turnaround time follows from the
-/// description, so that equal shares of reads and writes together reach memory.copy_bandwidth; reads alone and writes
-/// alone do not turn the bus. While the memory pauses (memory.pause_interval, memory.pause_time) nothing of that goes
-/// on, and what came meanwhile is served afterwards: banks and channels keep the time of a memory without pauses.
-/// Described rates are net of pauses, so that between them it is faster.
+/// Reads wait for a bank, where banks are described, and then for their channel. A read waits only for the bursts of a
+/// fetched line that it needs. Each channel moves a byte in the time that the described sustained reads need; activates
+/// and refresh are included in that rate.
+///
+/// Writes wait in the channel's queue. They leave in batches of kWriteBatch bytes, or without cost while the channel is
+/// idle. For every batch of writes between as many bytes of reads the bus turns around twice, however the program mixes
+/// them, because the controller chooses the order. The turnaround time follows from the description: equal shares of
+/// reads and writes reach memory.copy_bandwidth together. Reads alone and writes alone do not turn the bus.
+///
+/// While the memory pauses (memory.pause_interval, memory.pause_time), banks and channels stand still. What arrives in
+/// a pause is served after it. Described rates are means over pauses too, so that the memory is faster between them.
 class Dram {
 public:
     /// Sustained rate: memory.read_bandwidth, else channels x channel_bytes_per_cycle, else peak_bandwidth. Throws
@@ -29,31 +31,33 @@ public:
     struct Turn {
         double delay = 0;    ///< cycles that the read waits for its channel; 0 when that is free
         double service = 0;  ///< cycles that it takes there
-        const Server* server =
-            nullptr;  ///< the channel's; none where there are banks, because the parts of a read then lie in several
+        /// The channel's; nullptr where banks are described, because the parts of a read then lie in several channels.
+        const Server* server = nullptr;
     };
     /// A read that arrives at `now`.
     Turn read(std::uint64_t physical, std::uint32_t bytes, double now);
     /// How long after `now` the channel's queue takes the write.
     double write(std::uint64_t physical, std::uint32_t bytes, double now);
-    /// How far away the line lies: 0 the nearest, 1 the farthest, by its channel.
+    /// How far away the line lies, by its channel: 0 is the nearest, 1 the farthest.
     [[nodiscard]] double distance(std::uint64_t physical) const;
-    /// When all channels have done what is booked.
+    /// When all channels have completed the booked work.
     [[nodiscard]] double busy_until() const;
-    /// Queued writes and what was read are forgotten.
+    /// Forgets queued writes, and which bytes were read.
     void begin_launch();
 
     /// Consecutive blocks of this size lie on different channels.
     static constexpr std::uint64_t kInterleave = 256;
-    /// Bytes that a channel collects before it turns to writing: 16 bursts of 64 bytes.
+    /// Bytes that a channel collects before it writes them: 16 bursts of 64 bytes. A larger batch makes single writes
+    /// wait longer; throughput does not depend on it, because the turnaround time is derived from it.
     static constexpr double kWriteBatch = 1024;
 
 private:
-    /// Bursts of a line, the last one included.
+    /// A range of bursts of a line, both ends included.
     struct Bursts {
         std::size_t first, last;
     };
-    /// Reads a whole line; when those bursts have their channel. Times are the pauses' working time, here and below.
+    /// Reads a whole line; returns when the wanted bursts have their channel. Times here and in serve_read() are
+    /// working time (Pauses).
     double fetch(std::uint64_t line, Bursts wanted, double now);
     Turn serve_read(std::uint64_t physical, std::uint32_t bytes, double now);
 

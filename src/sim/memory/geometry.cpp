@@ -14,9 +14,9 @@ namespace {
 
 /// Bits of a sector mask.
 constexpr std::uint64_t kMaxSectors = 32;
-/// Guards against a slip of the keyboard that would take all memory of the host.
+/// Catches typing errors that would take all memory of the host.
 constexpr std::int64_t kMaxWays = 1 << 24;
-/// Odds are written with a few digits.
+/// Odds are written with few digits, so that their sum may differ from 1 by this much.
 constexpr double kOddsTolerance = 1e-3;
 
 std::uint32_t log2_of(const machine::Integer& field, const std::string& path) {
@@ -40,7 +40,7 @@ std::vector<std::uint32_t> unequal_sets(const machine::Integers& set_ways, const
     return sets;
 }
 
-/// `blocks` is what the size of the whole says, if it is known.
+/// `blocks`: lines or entries of all sets, where the size is known.
 template <class Part>
 std::vector<std::uint32_t> sets_of(const Part& part, std::optional<std::uint64_t> blocks, const std::string& where) {
     if (part.set_ways) {
@@ -72,14 +72,14 @@ void read_policy(const machine::Text& policy, Geometry& to, const std::string& w
     const auto names = replacement_policies();
     const std::string expected = fmt::format("one of {}", fmt::join(names, ", "));
     const bool direct_mapped = std::all_of(to.set_ways.begin(), to.set_ways.end(), [](auto ways) { return ways == 1; });
-    if (!policy && direct_mapped) {  // there is nothing to choose
+    if (!policy && direct_mapped) {  // no victim is ever chosen
         to.policy = names.front();
         return;
     }
     to.policy = need(policy, where + ".policy", expected);
     if (std::find(names.begin(), names.end(), to.policy) == names.end())
         reject(where + ".policy", fmt::format("found \"{}\"", to.policy),
-               expected + " (what is simulated must be a definite policy)");
+               expected + ", because only a definite policy can be simulated");
 }
 
 void read_way_odds(const machine::Cache& cache, Geometry& to, const std::string& where) {
@@ -122,8 +122,8 @@ void read_index(const machine::Cache& cache, Geometry& to, const std::string& wh
         reject(path, fmt::format("found {} values", values.size()), expected);
 }
 
-/// Blocks in a row are dealt to the sets in turn; full ones are passed over, so that as many in a row as there are ways
-/// fit.
+/// Consecutive blocks go to the sets in turn, and full sets are skipped. Consecutive blocks therefore fit up to the
+/// number of all ways.
 std::vector<std::uint32_t> dealt_sets(const std::vector<std::uint32_t>& set_ways) {
     std::vector<std::uint32_t> dealt, left = set_ways;
     for (std::uint64_t blocks = total(set_ways); dealt.size() < blocks;)

@@ -17,14 +17,14 @@ struct Geometry {
     std::vector<std::uint64_t> index_masks;  ///< one mask of address bits per set bit; empty: block number modulo sets
     std::string policy;
     std::vector<double> way_odds;
-    std::vector<std::uint32_t> dealt;  ///< by block number modulo all blocks: the set; empty where sets are not dealt
-    std::uint64_t data_lines = 0;      ///< lines that data is kept of, where those are fewer than tags; else 0
+    std::vector<std::uint32_t> dealt;  ///< the set by block number modulo all blocks; empty for other index functions
+    std::uint64_t data_lines = 0;      ///< lines with data, where there are fewer of them than tags; else 0
 };
 
-/// Sets come from set_ways, or ways and sets; one of the two may follow from capacity (entries of a TLB). Without
-/// `index` the set is the line number modulo the sets; without `sector` there are no sectors. Line, sector and span are
-/// powers of two. A capacity below line times all ways says that there are more tags than data. Throws InputError
-/// naming the leaf under `where` ("caches.l1").
+/// Sets come from set_ways, or from ways and sets, one of which may follow from the capacity (entries of a TLB).
+/// Without `index` the set is the line number modulo the sets. Without `sector` a line is one sector. Line, sector and
+/// span are powers of two. A capacity below line times all ways means that there are more tags than data lines. Throws
+/// InputError naming the leaf under `where` ("caches.l1").
 [[nodiscard]] Geometry geometry_of(const machine::Cache& cache, const std::string& where);
 [[nodiscard]] Geometry geometry_of(const machine::Tlb& tlb, const std::string& where);
 

@@ -17,20 +17,21 @@ namespace gputomo::sim {
 namespace {
 
 constexpr std::int64_t kWarp = kWarpSize, kWordBytes = 4;
-/// Transactions of one instruction leave the SM one after the other.
+/// Cycles between two transactions of one instruction, which leave the SM one after the other.
 constexpr double kLeastSpacing = 1;
-/// Loads of one warp alone whose waiting is averaged; each finds the memory idle.
+/// Loads of a lone warp over which waiting is averaged: more loads give a smaller error and take longer to simulate.
 constexpr int kScattered = 128;
+/// Cycles between two of these loads, so that each finds the memory idle.
 constexpr double kApart = 1 << 16;
-constexpr std::uint64_t kSpread = std::uint64_t{1} << 28;  // bytes
-/// Loads of each warp of a stream, and how many of them come before those that count.
+/// Bytes over which these loads are spread, enough to reach all banks.
+constexpr std::uint64_t kSpread = std::uint64_t{1} << 28;
+/// Loads of each warp of a stream, and how many of them are not counted, because the queues are still filling.
 constexpr int kStreamed = 160, kBefore = 32;
-/// Halvings of the interval that a cost lies in.
+/// Halvings of the interval that contains a cost: the result is exact to 1/1024 of the described cost.
 constexpr int kHalvings = 10;
 
-/// What a load of neighbouring words counts as when the cost of a transaction is told from one that diverges: one for
-/// each group of threads that is coalesced, and where that is the whole warp, as many as there are of the smallest
-/// size.
+/// Transactions of a load of neighbouring words, which a diverging load is compared with: one for each group of threads
+/// that is coalesced. Where that group is the whole warp, transactions of the smallest size are counted.
 std::size_t coalesced_transactions(const machine::Memory& memory) {
     const auto group = memory.coalescing_group.value_or(kWarp);
     if (group < kWarp || !memory.transaction_sizes)
@@ -57,7 +58,7 @@ GlobalLoads::GlobalLoads(const machine::Machine& machine) : coalesced_(coalesced
     const auto& [one, warp] = std::tie(path->second.memory_latency, path->second.warp_latency);
     if (!one || !warp) return;
     const double described = need_cycles(warp, "paths.global.warp_latency");
-    double latency = described;  // of a load that waits for none
+    double latency = described;  // of a load that waits for no other
     for (int i = 0; i < 2; ++i) latency -= streamed(machine, latency) - described;
     whole_warp_ = latency - static_cast<double>(*one);
 }
@@ -67,8 +68,8 @@ double GlobalLoads::departure(std::size_t index) const {
     return index < coalesced_ ? even : std::max(even, static_cast<double>(index + 1 - coalesced_) * spacing_);
 }
 
-/// Cycles by which the last transaction's data come later than a single one's, on average, where one warp loads words
-/// anywhere.
+/// One warp loads words at random addresses: cycles by which the data of its last transaction come later than those of
+/// a single transaction, on average.
 double GlobalLoads::scattered(const machine::Machine& machine) const {
     std::mt19937_64 random;
     Dram dram(machine);
@@ -87,8 +88,8 @@ double GlobalLoads::scattered(const machine::Machine& machine) const {
     return sum / kScattered;
 }
 
-/// Mean latency of the loads of one warp on each SM that each read line after line, where a load that waits for none
-/// takes `latency`.
+/// One warp on each SM reads line after line: the mean latency of its loads, where a load that waits for no other takes
+/// `latency`.
 double GlobalLoads::streamed(const machine::Machine& machine, double latency) const {
     constexpr std::uint64_t kLine = kWarp * kWordBytes;
     const auto warps = static_cast<std::uint64_t>(machine.topology.sms.value_or(1));

@@ -1,9 +1,8 @@
-// What a warp's load from global memory takes beside its way to the memory, from what is described of loads that were
-// measured with others under way.
+// Cycles that a global load of a warp takes in the SM, beside its latency in the memory system.
 //
-// A described cost of a transaction and a described latency of a whole warp's stream contain what the loads of that
-// measurement waited for each other. The simulated memory makes them wait as well, so that this share is taken off
-// here.
+// A described transaction cost and a described latency of a whole warp's stream were measured with other loads in
+// flight. They include cycles for which those loads waited for each other. The simulated memory makes loads wait as
+// well, so the waiting of the measurement is subtracted here.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -17,12 +16,12 @@ public:
     /// Throws InputError for a description of DRAM that cannot be simulated.
     explicit GlobalLoads(const machine::Machine& machine);
 
-    /// Cycles from the issue of a load to that of its transaction number `index`. Those that a coalesced load has as
-    /// well are a cycle apart, further ones as far as paths.global.transaction_cost says: cycles that each adds to the
-    /// latency of a warp that is alone on the GPU (Volkov 2016, 6.7).
+    /// Cycles from the issue of a load to that of its transaction number `index`. Transactions that a coalesced load
+    /// also has are a cycle apart. Each further one adds paths.global.transaction_cost cycles to the latency of a warp
+    /// that is alone on the GPU (Volkov 2016, 6.7).
     [[nodiscard]] double departure(std::size_t index) const;
-    /// Cycles that a load of a warp with threads in both halves takes more than one thread's; negative where it takes
-    /// less (paths.global.warp_latency, which is measured with one warp on each SM: Volkov 2016, 6.1).
+    /// Cycles by which a load of a warp with threads in both halves takes longer than that of one thread; may be
+    /// negative. From paths.global.warp_latency, which is measured with one warp on each SM (Volkov 2016, 6.1).
     [[nodiscard]] double whole_warp() const { return whole_warp_; }
 
 private:

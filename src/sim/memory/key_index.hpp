@@ -1,4 +1,4 @@
-// Finds the slot of a key in a fixed set of slots; allocates only when made.
+// A hash table from keys to a fixed number of slots; allocates memory only when it is made.
 #pragma once
 
 #include <bit>
@@ -24,7 +24,7 @@ public:
         while (slot != kNone && keys_[slot] != key) slot = next_[slot];
         return slot;
     }
-    /// Gives `slot` to `key`, whichever key had it before.
+    /// Gives `slot` to `key` and takes it from the key that had it before.
     void assign(std::uint32_t slot, std::uint64_t key) {
         if (used_[slot] != 0) unlink(slot);
         std::uint32_t& head = heads_[bucket(key)];

@@ -10,8 +10,9 @@
 namespace gputomo::sim {
 namespace {
 
-/// Slots of a port's calendar: queues of up to 4096 cycles.
+/// Slots of a port's calendar: queues of up to 4096 cycles. Longer queues come out too short.
 constexpr std::uint32_t kPortSlots = 256;
+/// Catches typing errors.
 constexpr std::int64_t kMaxEntries = 1 << 20;
 
 template <class Leaf>
@@ -80,16 +81,16 @@ void Builder::read_timing(const machine::Cache& from, CacheLevel& level, const s
     if (far < latency)
         reject(where + ".far_latency", fmt::format("found {}", *from.far_latency),
                fmt::format("at least the latency, {}", latency));
-    // The latency is the mean of an SM's own partition and of the others; its range is then theirs.
+    // The described latency is the mean over an SM's own partition and the others.
     level.far_extra = level.partitions * (far - latency);
     if (level.far_extra >= far)
         reject(where + ".far_latency", fmt::format("found {}", *from.far_latency),
-               fmt::format("less, or hits in an SM's own partition, with a mean of {}, take no time", latency));
+               fmt::format("less: with a mean of {}, hits in an SM's own partition would take no time", latency));
     level.latency.assign(placement_.sms(), far - level.far_extra);
 }
 
 void Builder::read_stores(const machine::Cache& from, CacheLevel& level, const std::string& where) {
-    // What no description says: near caches pass stores through, the cache of the whole GPU keeps them.
+    // Defaults: near caches pass stores through, the cache of the whole GPU keeps them.
     const bool far = level.scope == Scope::gpu;
     level.allocates_stores = choice(from.allocation, where + ".allocation", {"load", "load-store"},
                                     far ? "load-store" : "load") == "load-store";
@@ -158,7 +159,8 @@ void Builder::check_order(const MemoryPath& path, const std::vector<std::string>
                "\"before-caches\", because the first cache has scope gpu and is found by physical address");
 }
 
-/// From the nearest line of memory to the farthest: the mean has to be the described latency.
+/// Cycles between the latencies of the nearest and the farthest line of memory. Their mean has to be the described
+/// latency.
 double line_range(const machine::Path& from, const std::string& where) {
     if (!from.memory_latency_line_range) return 0;
     const auto& ends = *from.memory_latency_line_range;
@@ -166,7 +168,7 @@ double line_range(const machine::Path& from, const std::string& where) {
     if (ends.size() != 2 || ends[0] < 0 || ends[0] > mean || mean > ends[1] ||
         std::abs(ends[0] + ends[1] - 2 * mean) > 1)
         reject(where + ".memory_latency_line_range", fmt::format("found [{}]", fmt::join(ends, ", ")),
-               fmt::format("[smallest, largest] with {} in their middle", mean));
+               fmt::format("[smallest, largest] with the mean {}", mean));
     return static_cast<double>(ends[1] - ends[0]);
 }
 

@@ -1,4 +1,4 @@
-// Caches, TLBs and paths of a machine, built from the description and wired together.
+// Caches, TLBs and paths of a machine, built from the description and connected.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -28,7 +28,7 @@ struct CacheLevel {
     bool allocates_stores = false;
     bool write_back = false;
     std::uint32_t partitions = 1;
-    double far_extra = 0;  ///< cycles that a hit in another partition than the SM's own takes longer
+    double far_extra = 0;  ///< cycles by which a hit in another partition than the SM's own takes longer
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
 };
@@ -45,7 +45,7 @@ struct TlbLevel {
 struct MemoryPath {
     bool described = false;
     std::vector<CacheLevel*> caches;  ///< nearest first
-    std::size_t near = 0;             ///< caches before the interconnect: those of less than the whole GPU
+    std::size_t near = 0;             ///< number of caches before the interconnect, which only a part of the GPU uses
     std::vector<TlbLevel*> tlbs;
     bool translates_after_first = false;
     std::vector<double> memory_latency;  ///< by SM
@@ -53,10 +53,9 @@ struct MemoryPath {
     std::uint64_t window = 0;            ///< bytes whose page entries are active at once; 0: all
     double window_penalty = 0;
     std::uint64_t active_window = ~std::uint64_t{0};
-    double page_walk_penalty =
-        0;  ///< cycles where an entry of the page table is not in the last cache; 0: the same as where it is
-    std::vector<OutstandingTable>
-        outstanding;  ///< by SM, where described: of a path whose first cache is the whole GPU's
+    double page_walk_penalty = 0;  ///< cycles that are added where the page table's entry is not in the last cache
+    /// By SM, where described for the path itself; its first cache then belongs to the whole GPU.
+    std::vector<OutstandingTable> outstanding;
     bool merges_lines = true;
 };
 

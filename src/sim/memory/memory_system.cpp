@@ -15,8 +15,8 @@ namespace {
 /// Slots of the calendar of an SM's port into the interconnect: queues of up to 4096 cycles. Longer ones come out
 /// short.
 constexpr std::uint32_t kPortSlots = 256;
-/// Addresses whose last atomic is remembered. A collision forgets the older one, so that two addresses far apart lose
-/// the order of their atomics; a larger table takes longer to set up.
+/// Addresses whose last atomic is remembered; a chosen value. Where two addresses collide, the older one is forgotten,
+/// and its next atomic does not wait.
 constexpr std::size_t kAtomicSlots = 4096;
 /// Keys of transactions without a request number in a pending request table; above all request numbers.
 constexpr std::uint64_t kOwnRequest = std::uint64_t{1} << 63;

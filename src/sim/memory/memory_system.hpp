@@ -14,11 +14,9 @@
 // Misses. A miss fills the missing sectors of every level on its way. Tags change at once; a later hit on data that are
 // still in flight waits for them. Hits and misses therefore depend only on the order of accesses, never on time.
 //
-// Waiting has four causes:
-//  - an MSHR file or pending request table without a free entry, or an MSHR that merges no more requests,
-//  - a cache port (bytes_per_cycle),
-//  - the SM's port into the interconnect, which has one rate for each direction,
-//  - a DRAM channel.
+// Waiting has four causes. An MSHR file or pending request table has no free entry, or an MSHR merges no more requests.
+// A cache port is busy (bytes_per_cycle). The SM's port into the interconnect is busy; it has one rate for each
+// direction. A DRAM channel or bank is busy.
 //
 // Stores pass through the near caches into the cache of the whole GPU or into DRAM. A write-back cache hides them from
 // DRAM until it evicts the line. A store is done when the SM's port has taken it and the queues behind the port have

@@ -33,7 +33,7 @@ struct TransactionState {
     bool located = false;               ///< `physical_offset` is known
     std::uint64_t physical_offset = 0;  ///< physical - virtual address; a transaction lies in one piece of memory
     /// The range was cut at the lines of a level. The described latency is that of the whole transaction, so its pieces
-    /// do not wait for each other: work that one piece books is subtracted from what the next one waits.
+    /// do not wait for each other. Work that one piece books is subtracted from what the next one waits.
     bool cut = false;
     std::array<std::pair<const Server*, double>, 4> booked{};
 };

@@ -19,16 +19,17 @@ public:
     explicit OutstandingTable(const Design& design);
 
     struct Slot {
-        double start =
-            0;  ///< when the request has its entry; later than `now` if it, or the one that took the entry, had to wait
+        /// When the request has its entry: later than `now` where it, or the request that took the entry, had to wait.
+        double start = 0;
         std::uint32_t index = 0;  ///< for release_at(); meaningless with `replay`
-        bool replay =
-            false;  ///< the key's entry was full: the request waited until its data came, and is looked up again
-        double shared_until = 0;  ///< of a live entry that another request took: when that one's data come
+        /// The key's entry merges no more requests. The request waits until `start`, when the entry's data have come,
+        /// and is then looked up again.
+        bool replay = false;
+        double shared_until = 0;  ///< where the request merged: when the data of the entry's first request come
     };
     /// Joins the live entry of `key`, or takes a free one, or waits for the earliest release.
     Slot join(std::uint64_t key, double now);
-    /// The entry is held until `when` at least.
+    /// Keeps the entry until `when` at least.
     void release_at(std::uint32_t index, double when);
 
 private:

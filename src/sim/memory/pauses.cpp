@@ -8,7 +8,8 @@
 namespace gputomo::sim {
 namespace {
 
-/// Of an interval: work that would start so shortly before a pause starts behind it. Beyond the rounding of times.
+/// Work that would start within this share of an interval before a pause starts after the pause. The value lies above
+/// the rounding error of times.
 constexpr double kRounding = 1e-7;
 
 }  // namespace
@@ -33,7 +34,7 @@ double Pauses::working(double now) const {
 double Pauses::real(double working, double now) const {
     if (interval_ == 0) return std::max(now, working);
     const double over =
-        std::max(0.0, std::floor((working - interval_) / (interval_ - pause_) + kRounding) + 1);  // pauses before
+        std::max(0.0, std::floor((working - interval_) / (interval_ - pause_) + kRounding) + 1);  // earlier pauses
     return std::max(now, working + over * pause_);
 }
 

@@ -9,6 +9,7 @@
 namespace gputomo::sim {
 namespace {
 
+/// Catches typing errors; no GPU comes near it.
 constexpr std::int64_t kMaxSms = 4096;
 constexpr std::pair<std::string_view, Scope> kScopes[] = {{"scheduler", Scope::scheduler},
                                                           {"sm", Scope::sm},
@@ -80,8 +81,8 @@ std::vector<double> Placement::spread(std::int64_t mean, const machine::Integers
                                               static_cast<double>(units - 1)));
         excess += (value[u] - mean) * weight[u];
     }
-    for (bool moved = true;
-         moved;) {  // the units between the two ends, each by its share, in the end a cycle at a time
+    // The units between the two ends move by equal shares, and by single cycles at last.
+    for (bool moved = true; moved;) {
         moved = false;
         const std::int64_t share = std::max<std::int64_t>(1, std::abs(excess) / static_cast<std::int64_t>(sms_));
         for (std::size_t u = 1; u + 1 < units; ++u) {

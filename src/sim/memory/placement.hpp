@@ -1,4 +1,4 @@
-// Which SMs share an instance of a cache or TLB, and how latency depends on the place of an SM.
+// Which SMs share an instance of a cache or TLB, and how latency depends on the position of an SM.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -26,9 +26,9 @@ public:
     }
     [[nodiscard]] std::uint32_t sms() const { return sms_; }
 
-    /// Latency by SM: the same within a TPC, from the smallest to the largest of `range` in even steps, then moved
-    /// until the mean over SMs, rounded, is `mean` (Wong 2010, IV-G gives mean and range). Without a range `mean`
-    /// everywhere. Throws InputError naming `path` when no such latencies exist.
+    /// Latency by SM, the same within a TPC. Latencies rise from the smallest to the largest of `range` in even steps.
+    /// Then they are adjusted until their mean over SMs, rounded, is `mean` (Wong 2010, IV-G gives mean and range).
+    /// Without a range all are `mean`. Throws InputError naming `path` when no such latencies exist.
     [[nodiscard]] std::vector<double> spread(std::int64_t mean, const machine::Integers& range,
                                              const std::string& path) const;
 

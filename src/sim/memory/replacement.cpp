@@ -58,7 +58,7 @@ private:
         if (way == front) return;
         newest_[set] = way;
         const std::uint32_t oldest = links_.at(set, front).newer;
-        if (way == oldest) return;  // the ring only turns
+        if (way == oldest) return;  // the order in the ring stays
         Link& link = links_.at(set, way);
         links_.at(set, link.newer).older = link.older;
         links_.at(set, link.older).newer = link.newer;
@@ -70,9 +70,9 @@ private:
     std::vector<std::uint32_t> newest_;
 };
 
-/// Segmented LRU (Karedla et al. 1994): a line comes in on probation and is protected once it is used again. Half of
-/// the ways can be protected; the one of those used longest ago goes back on probation for the next. The victim is the
-/// oldest on probation.
+/// Segmented LRU (Karedla et al. 1994): a new line is on probation, and is protected once it is used again. Half of the
+/// ways can be protected. One more use puts the protected line that was used longest ago back on probation. The victim
+/// is the oldest line on probation.
 class SegmentedLru : public Replacement {
 public:
     explicit SegmentedLru(const ReplacementSetup& setup) : states_(setup.set_ways) {}
@@ -101,18 +101,18 @@ public:
 private:
     struct State {
         bool guarded = false;
-        std::uint64_t used = 0;  ///< when it came to its segment
+        std::uint64_t used = 0;  ///< when it entered its segment
     };
     WayTable<State> states_;
     std::uint64_t now_ = 0;
 };
 
-/// A number from 0 to `count` - 1; multiplication instead of a remainder.
+/// A number from 0 to `count` - 1, by a multiplication, which is faster than a remainder.
 std::uint32_t draw(std::mt19937_64& random, std::uint32_t count) {
     return static_cast<std::uint32_t>(((random() >> 32) * count) >> 32);
 }
 
-/// Any way with equal odds.
+/// Every way is the victim with the same probability.
 class Random : public Replacement {
 public:
     explicit Random(const ReplacementSetup& setup) : set_ways_(setup.set_ways), random_(setup.seed) {}
@@ -125,7 +125,7 @@ private:
     std::mt19937_64 random_;
 };
 
-/// Each way with its own odds (Mei 2014, 4.1: 1/6, 1/2, 1/6, 1/6 on Fermi).
+/// Each way is the victim with its own probability (Mei 2014, 4.1: 1/6, 1/2, 1/6, 1/6 on Fermi).
 class WayOdds : public Replacement {
 public:
     explicit WayOdds(const ReplacementSetup& setup) : random_(setup.seed) {
@@ -146,8 +146,8 @@ private:
     std::mt19937_64 random_;
 };
 
-/// A binary tree of bits that point away from the last use; a tree over the next power of two leaves, where
-/// branches without ways are never taken.
+/// A binary tree of bits that point away from the last use. Where the ways are no power of two, the tree has the next
+/// power of two of leaves, and branches without ways are never taken.
 class TreePlru : public Replacement {
 public:
     explicit TreePlru(const ReplacementSetup& setup) : set_ways_(setup.set_ways), bits_(padded(setup.set_ways), 0) {}
@@ -181,7 +181,7 @@ private:
     WayTable<std::uint8_t> bits_;
 };
 
-/// One used-bit per way. Bit-PLRU (also called MRU) clears the others when all are set, on a hit as on a fill; NRU
+/// One used-bit per way. Bit-PLRU (also called MRU) clears the other bits when all are set, on a hit as on a fill. NRU
 /// clears them only when it needs a victim and finds none.
 template <bool clear_early>
 class UsedBits : public Replacement {
@@ -216,8 +216,8 @@ private:
     WayTable<std::uint8_t> used_;
 };
 
-/// Re-reference interval prediction with 2 bits, hit priority: static inserts at "long", bimodal at "distant" except
-/// once in kBimodalPeriod fills on average.
+/// Re-reference interval prediction with 2 bits and hit priority. The static policy inserts lines at "long", the
+/// bimodal one at "distant" except for one fill in kBimodalPeriod on average.
 template <bool bimodal>
 class Rrip : public Replacement {
 public:

@@ -6,7 +6,7 @@
 namespace gputomo::sim {
 namespace {
 
-/// Less than this of a slot is rounding.
+/// Cycles below this are rounding errors.
 constexpr double kNothing = 1e-9;
 
 }  // namespace
@@ -39,7 +39,7 @@ double Server::reserve(double now, double service) {
     const double start = std::max(now, static_cast<double>(number) * kSlot + slot(number).used);
     if (long_services_) slot(number).used = start - static_cast<double>(number) * kSlot;
     double left = service;
-    // What fills the calendar more than once takes it whole.
+    // Work longer than the calendar skips the slots that it fills completely.
     if (const auto whole = static_cast<std::int64_t>(left / kSlot) - static_cast<std::int64_t>(slots_.size());
         whole > 0) {
         number += whole;

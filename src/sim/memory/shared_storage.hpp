@@ -1,4 +1,4 @@
-// A cache whose storage shared memory takes a part of: launch by launch it keeps what their blocks leave.
+// A cache that shares its storage with shared memory: in each launch it has what the blocks leave.
 #pragma once
 
 #include "sim/memory/levels.hpp"
@@ -12,19 +12,19 @@ namespace gputomo::sim {
 
 class SharedStorage {
 public:
-    /// Nothing is shared unless shared.unified_cache names a cache whose capacity_options go with those of shared
-    /// memory. Throws InputError naming the leaf that is wrong.
+    /// Nothing is shared unless shared.unified_cache names a cache with one capacity_option for each of shared memory.
+    /// Throws InputError naming the leaf that is wrong.
     SharedStorage(const machine::Machine& machine, Levels& levels, std::uint64_t seed);
 
-    /// Blocks of a launch take so many bytes of each SM's shared memory. The smallest option that holds them is set
-    /// aside; the cache loses what it held whenever that changes.
+    /// The blocks of a launch take `bytes` of each SM's shared memory, for which the smallest sufficient option is set
+    /// aside. The cache loses its lines whenever the option changes.
     void set_aside(std::uint64_t bytes);
 
 private:
     machine::Cache description_;
     std::string where_;
     CacheLevel* cache_ = nullptr;
-    std::vector<std::int64_t> options_;     ///< bytes of shared memory, rising
+    std::vector<std::int64_t> options_;     ///< bytes of shared memory, in rising order
     std::vector<std::int64_t> capacities_;  ///< of the cache beside each
     std::size_t chosen_ = 0;
     std::mt19937_64 seeds_;

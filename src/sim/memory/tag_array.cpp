@@ -6,10 +6,10 @@
 namespace gputomo::sim {
 namespace {
 
-/// Up to here a search through the ways is as fast as a hash.
+/// Up to this many ways a search is as fast as a hash.
 constexpr std::uint32_t kMostWaysToSearch = 32;
 
-/// Parity of the bits by folding: std::popcount is a call on the oldest x86-64.
+/// Parity of the bits by folding; std::popcount is a function call on x86-64 without extensions.
 std::uint32_t parity(std::uint64_t bits) {
     bits ^= bits >> 32;
     bits ^= bits >> 16;
@@ -53,7 +53,7 @@ std::uint32_t TagArray::set_of(std::uint64_t address, std::uint64_t number) cons
     return set;
 }
 
-/// The way that holds block `number`, or the number of filled ways.
+/// The way that holds block `number`; the number of filled ways where there is none.
 std::uint32_t TagArray::way_of(std::uint32_t set, std::uint64_t number) const {
     const std::size_t first = first_[set];
     const std::uint32_t last = last_way_[set];

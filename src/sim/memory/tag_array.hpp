@@ -23,19 +23,19 @@ public:
         double ready = 0;  ///< when the pending sectors are there
         Sectors valid = 0;
         Sectors dirty = 0;
-        Sectors pending = 0;  ///< sectors of the last fills, on their way until `ready`
+        Sectors pending = 0;  ///< sectors of the last fills, in flight until `ready`
     };
     struct Found {
         Line* line = nullptr;       ///< null after a miss without allocation
-        Sectors missing = 0;        ///< of those asked for
-        Sectors evicted_dirty = 0;  ///< of the line that had to go
+        Sectors missing = 0;        ///< of those looked up
+        Sectors evicted_dirty = 0;  ///< dirty sectors of the evicted line
         std::uint64_t evicted = 0;  ///< address of that line
     };
-    /// Looks up `sectors` of the block that holds `address`. With `allocate` the missing ones become valid, and a block
-    /// that is not there replaces another as the policy says. The line pointer holds until the next lookup.
+    /// Looks up `sectors` of the block that holds `address`. With `allocate` the missing ones become valid, and a
+    /// missing block replaces another one as the policy says. The line pointer holds until the next lookup.
     Found lookup(std::uint64_t address, Sectors sectors, bool allocate);
-    /// Makes `sectors` of the block dirty if they are there, as one act with the lookup before: the policy sees no
-    /// second use.
+    /// Makes `sectors` of the block dirty and returns true if they are resident. This belongs to the lookup before it,
+    /// so that the policy sees no second use.
     bool mark_dirty(std::uint64_t address, Sectors sectors);
 
     /// The sectors that [address, address + bytes) touches; the range must end within the block of `address`.
@@ -54,9 +54,10 @@ private:
     [[nodiscard]] std::uint32_t set_of(std::uint64_t address, std::uint64_t number) const;
     [[nodiscard]] std::uint32_t way_of(std::uint32_t set, std::uint64_t number) const;
     std::uint32_t make_room(std::uint32_t set);
-    /// A way of the set that lost its data to another set, or the number of filled ways.
+    /// A way of the set that lost its data to another set; the number of filled ways where there is none.
     [[nodiscard]] std::uint32_t way_without_data(std::uint32_t set) const;
-    /// Finds room for the data of the line at `slot`: that of the line that has had its own for longest.
+    /// Gives the line at `slot` a data line. Where none is free, it takes that of the line that has had its own
+    /// longest.
     void take_data(std::size_t slot);
 
     std::shared_ptr<const Geometry> geometry_;
@@ -68,10 +69,10 @@ private:
     std::vector<Line> lines_;
     std::vector<std::uint32_t> filled_;    ///< ways of each set in use; they fill in order
     std::vector<std::uint32_t> last_way_;  ///< tried first: chases and streams repeat themselves
-    /// Where data is kept of fewer lines than there are tags: the slots that have some, and the one that got it first.
+    /// Where there are fewer data lines than tags: the slots that have one, and which of them got it first.
     std::vector<std::uint32_t> data_;
     std::size_t oldest_data_ = 0;
-    std::optional<KeyIndex> index_;  ///< instead of a search through the ways, where they are many
+    std::optional<KeyIndex> index_;  ///< replaces the search through the ways where a set has many
     std::unique_ptr<Replacement> replacement_;
 };
 

@@ -13,7 +13,7 @@ const machine::Cache* cache_of(const machine::Machine& machine, const std::strin
         described == machine.paths.end() ? std::vector<std::string>{} : described->second.caches.value_or({});
     for (const auto& key : keys) {
         const auto cache = machine.caches.find(key);
-        if (cache == machine.caches.end()) continue;  // the memory system complains
+        if (cache == machine.caches.end()) continue;  // the memory system refuses such a description
         if (from == Coalescer::From::nearest || cache->second.scope.value_or("") == "gpu") return &cache->second;
     }
     return nullptr;
@@ -95,8 +95,7 @@ void Coalescer::merge_group(const std::array<std::uint64_t, 32>& addresses, std:
 
 void Coalescer::touch(std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t base = begin >> line_shift_ << line_shift_;
-    auto line =
-        std::find_if(lines_.rbegin(), lines_.rend(), [&](const Line& l) { return l.base == base; });  // mostly the last
+    auto line = std::find_if(lines_.rbegin(), lines_.rend(), [&](const Line& l) { return l.base == base; });
     if (line == lines_.rend()) {
         lines_.push_back({base, begin, end, 0});
         line = lines_.rbegin();

@@ -1,4 +1,4 @@
-// The addresses of a warp -> memory transactions.
+// Coalescing: merges the addresses of a warp into memory transactions.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -10,6 +10,7 @@
 
 namespace gputomo::sim {
 
+/// The bytes of one transaction.
 struct Segment {
     std::uint64_t address = 0;
     std::uint32_t bytes = 0;
@@ -17,27 +18,27 @@ struct Segment {
 
 class Coalescer {
 public:
-    /// From where on a path an access is served: loads begin at its first cache; stores, atomics and loads that pass by
-    /// the SM's own caches at the first one of the whole GPU.
+    /// The cache at which an access begins. Loads begin at the path's first cache. Stores, atomics and loads that skip
+    /// the SM's own caches begin at the first cache of the whole GPU.
     enum class From : std::uint8_t { nearest, far };
 
-    /// `path` names the machine's path. Neighbouring sectors of one line of the cache in question are one transaction;
-    /// where there is no such cache memory.transaction_sizes rule.
+    /// `path` names the machine's path. Neighbouring sectors of one line of the cache at which accesses begin are one
+    /// transaction. Without such a cache, memory.transaction_sizes decide.
     Coalescer(const machine::Machine& machine, const std::string& path, From from = From::nearest);
     /// Constant caches serve one word at a time: each address is a transaction of its own.
     [[nodiscard]] static Coalescer word_by_word();
 
-    /// What the lanes in `mask` touch, in order of the first lane; a group of threads at a time.
+    /// The transactions of the lanes in `mask`, one group of threads after the other, in order of their first lanes.
     /// The result is valid until the next call.
     const std::vector<Segment>& merge(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask,
                                       std::uint32_t bytes);
 
 private:
-    /// Part of memory as large as a line, or as the largest transaction.
+    /// A piece of memory of the size of a line, or of the largest transaction.
     struct Line {
         std::uint64_t base = 0;
         std::uint64_t low = 0;      ///< first byte touched
-        std::uint64_t high = 0;     ///< behind the last
+        std::uint64_t high = 0;     ///< first byte behind the last one touched
         std::uint32_t sectors = 0;  ///< touched
     };
     Coalescer() = default;
@@ -54,7 +55,7 @@ private:
     std::uint32_t line_shift_ = 7;
     std::uint32_t sector_shift_ = 7;
     bool words_ = false;
-    std::vector<std::uint32_t> sizes_;  ///< that a transaction may shrink to, ascending (GT200; Volkov 2016, 2.5)
+    std::vector<std::uint32_t> sizes_;  ///< of transactions, ascending; the smallest that fits (Volkov 2016, 2.5)
     std::vector<Line> lines_;
     std::vector<Segment> segments_;
 };

@@ -10,6 +10,7 @@ namespace gputomo::sim {
 namespace {
 
 constexpr double kWarp = kWarpSize;
+/// Limits that catch typing errors; no GPU comes near them.
 constexpr std::int64_t kMostSchedulers = 64;
 constexpr std::int64_t kMostSteps = 1000;
 
@@ -46,7 +47,7 @@ std::size_t CostModel::unit_named(const std::string& name, const std::string& pa
     return static_cast<std::size_t>(found - units_.begin());
 }
 
-/// As the operation says, or as the pipelines say; nothing where neither does.
+/// The units that the operation lists, else the pipelines that list the operation; empty where neither does.
 std::vector<std::string> CostModel::units_of(const std::string& key, const machine::Operation& row) const {
     if (row.units && !row.units.value.empty()) return row.units.value;
     std::vector<std::string> units;
@@ -75,7 +76,7 @@ Cost CostModel::row_cost(const std::string& key, const machine::Operation& row) 
     const auto units = units_of(key, row);
     cost.on_cores = !units.empty() && std::ranges::find(cores_, units.front()) != cores_.end();
     if (units.empty()) add(unit_named(own_unit(key), where), left);
-    // The first unit runs at its own rate, further ones share what is left of the operation's throughput.
+    // The first unit runs at its own rate; further units share the rest of the operation's throughput.
     for (std::size_t i = 0; i < units.size() && left > 0; ++i) {
         const std::size_t unit = unit_named(units[i], where + ".units");
         if (i == 0)

@@ -1,5 +1,4 @@
-// How long each operation takes and which unit it keeps busy: machine.operations and machine.pipelines, ready for the
-// SM.
+// How long each operation takes and which units can run it, from machine.operations and machine.pipelines.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -13,19 +12,19 @@ namespace gputomo::sim {
 /// One execution unit that can take an operation.
 struct UnitUse {
     std::uint16_t unit = 0;
-    double interval = 0;  ///< cycles the unit is busy with a warp, for one step: that of one scheduler, or that of all
+    double interval = 0;  ///< cycles for which one step of a warp keeps the scheduler's share, or the SM's unit, busy
 };
 
 struct Cost {
     double latency = 0;          ///< of one step
-    double last_latency = 0;     ///< of the last step, which takes what division left over
-    double whole_warp = 0;       ///< cycles longer where both halves of a warp take part (Volkov 2016, 6.1)
+    double last_latency = 0;     ///< of the last step, which includes the remainder of the division into steps
+    double whole_warp = 0;       ///< cycles added where both halves of a warp take part (Volkov 2016, 6.1)
     double to_cores = 0;         ///< cycles by which the result comes later for the CUDA cores; negative where it comes
                                  ///< earlier (Volkov 2016, 4.7)
     std::uint32_t steps = 1;     ///< dependent machine instructions
     double issue_slots = 1;      ///< that each step takes
     std::vector<UnitUse> units;  ///< alternatives
-    bool on_cores = false;       ///< its first unit is one that adds, of integers or of floating-point numbers
+    bool on_cores = false;       ///< runs on the CUDA cores: its first unit also adds integers or floats
 };
 
 class CostModel {
@@ -34,7 +33,7 @@ public:
     explicit CostModel(const machine::Machine& machine);
 
     /// The cost of a PTX mnemonic: its own row of machine.operations, else the nearest described one of its family
-    /// (machine/relatives.hpp). An operation that no unit is described for has one of its own. Throws InputError naming
+    /// (machine/relatives.hpp). An operation without a described unit has a unit of its own. Throws InputError naming
     /// the mnemonic when no row of the family is described, or the leaf that the row lacks.
     [[nodiscard]] Cost cost_of(const std::string& mnemonic) const;
 

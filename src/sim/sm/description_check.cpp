@@ -10,6 +10,7 @@
 namespace gputomo::sim {
 namespace {
 
+/// Catches typing errors; no GPU comes near it.
 constexpr std::int64_t kMostSms = 4096;
 
 void check_choice(const machine::Text& field, std::string_view path, std::initializer_list<std::string_view> allowed) {
@@ -39,7 +40,7 @@ void check_topology(const machine::Topology& topology) {
     (void)need_count(topology.sms, "topology.sms", kMostSms);
     if (topology.warp_size && *topology.warp_size != kWarpSize)
         reject("topology.warp_size", fmt::format("found {}", *topology.warp_size),
-               fmt::format("{}, as PTX has it", kWarpSize));
+               fmt::format("{}, the warp size of PTX", kWarpSize));
     check_count(topology.sms_per_tpc, "topology.sms_per_tpc");
     check_count(topology.max_threads_per_block, "topology.max_threads_per_block");
     check_count(topology.max_threads_per_sm, "topology.max_threads_per_sm");
@@ -71,7 +72,7 @@ void check_issue(const machine::Issue& issue) {
     check_choice(issue.barrier_granularity, "issue.barrier_granularity", {"warp", "thread"});
     if (!stack && issue.barrier_granularity.value_or("thread") == "warp")
         reject("issue.barrier_granularity", "found \"warp\"",
-               "\"thread\", because the threads of issue.divergence independent arrive one by one");
+               "\"thread\", because threads arrive one by one where issue.divergence is \"independent\"");
 }
 
 void check_memory(const machine::Memory& memory) {
@@ -86,7 +87,7 @@ void check_memory(const machine::Memory& memory) {
             reject("memory.transaction_sizes", fmt::format("found {}", size), "powers of two");
 }
 
-/// Instructions come through the caches of paths.instruction; without that path they are always there.
+/// Instructions come through the caches of paths.instruction. Without that path they are always there.
 void check_instruction_supply(const machine::Machine& machine) {
     const auto& supply = machine.instruction_supply;
     check_count(supply.instruction_bytes, "instruction_supply.instruction_bytes", 1 << 10);

@@ -7,8 +7,8 @@
 namespace gputomo::sim {
 namespace {
 
-/// Reading the processor time takes about as long as an issue, so that it is read rarely. Launches can overrun their
-/// time limit by as many issues: some milliseconds.
+/// Reading the processor time is a system call, so it is read once in this many issues. A launch can overrun its time
+/// limit by as many issues.
 constexpr std::uint64_t kIssuesBetweenTimeChecks = 8192;
 
 }  // namespace

@@ -5,9 +5,10 @@
 // registers, units, barriers and instruction supply. Nothing happens between events, so idle cycles cost nothing.
 //
 // The units know neither the engine nor each other's state: fetch, scheduler, execution_units, operands, load_store,
-// barriers, warp_members, control_flow, block_launch. Three members connect them with the machine language that is
-// executed: prepare() (when can a warp's next instruction issue), issue() (what it computes and which units it takes)
-// and can_pair(). Those of PTX are in ptx_issue.cpp, ptx_memory.cpp and ptx_barriers.cpp.
+// barriers, warp_members, control_flow, block_launch. Three members connect them with the executed machine language.
+// The member prepare() says when a warp's next instruction can issue. The member issue() computes it and takes the
+// units. The member can_pair() says whether a second one issues with it. Those of PTX are in ptx_issue.cpp,
+// ptx_memory.cpp and ptx_barriers.cpp.
 #pragma once
 
 #include "sim/exec/data_access.hpp"
@@ -145,8 +146,8 @@ private:
     std::vector<std::uint32_t> free_blocks_;
     std::uint64_t live_warps_ = 0;
 
-    /// Time, last issue, scheduler. Of the schedulers that can issue at the same time, the one that issued longest ago
-    /// comes first, so that they use what they share (banks of shared memory, the path to memory) in turn.
+    /// Time, last issue, scheduler. Where several schedulers can issue at the same time, the one that issued longest
+    /// ago comes first. They therefore take turns at what they share: banks of shared memory and the path to memory.
     using Event = std::tuple<double, double, std::uint32_t>;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     double latest_ = 0;   ///< the launch is not over before

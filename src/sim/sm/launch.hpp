@@ -35,7 +35,7 @@ struct LaunchSetup {
     std::uint64_t local_address = 0;  ///< device memory for the local memory of all resident threads (local_memory_of)
 };
 
-/// Bytes of one machine instruction where the description does not say; it was 8 from Tesla to Pascal.
+/// Bytes of one machine instruction where the description does not say; GPUs before Volta have 8.
 inline constexpr std::int64_t kDefaultInstructionBytes = 8;
 
 /// Runs to the end and returns the cycles it took; adds to `counters`.

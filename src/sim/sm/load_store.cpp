@@ -12,7 +12,7 @@ namespace {
 
 using ptx::Space;
 
-/// Cycles of stores that the SM's store queue holds. A store that has not left after so long stalls its warp. No
+/// Cycles of stores that the SM's store queue holds. A store that has not left after them stalls its warp. No
 /// description has a value for it; a smaller one would make streams of stores stall earlier.
 constexpr double kStoreQueueCycles = 1000;
 /// Cycles between two transactions of one instruction, except for global loads (GlobalLoads::departure).

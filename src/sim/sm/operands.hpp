@@ -30,7 +30,7 @@ struct OperandSpec {
 /// Issue slots beyond the first that reading these 32-bit registers takes. Each register is listed once.
 [[nodiscard]] std::uint32_t bank_conflict_slots(std::span<const std::uint32_t> registers, const OperandBanks& file);
 
-/// The same for each operation of a PTX program. PTX has no register allocation: declared registers are numbered as
+/// These slots for each operation of a PTX program. PTX has no register allocation: declared registers are numbered as
 /// they are declared, 64-bit ones from an even number on. A register that an instruction names twice is read once.
 [[nodiscard]] std::vector<std::uint8_t> bank_conflict_slots(const Program& program, const OperandBanks& file);
 

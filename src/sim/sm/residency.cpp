@@ -7,6 +7,8 @@
 namespace gputomo::sim {
 namespace {
 
+/// What an SM holds where the description does not say: GT200's limits, the smallest that local memory has to be
+/// allocated for.
 constexpr std::int64_t kDefaultThreadsPerSm = 1024;
 constexpr std::int64_t kDefaultBlocksPerSm = 8;
 
@@ -15,15 +17,15 @@ std::uint64_t rounded_up(std::uint64_t value, const machine::Integer& unit) {
     return (value + u - 1) / u * u;
 }
 
-/// Bytes of shared memory that a block takes of its SM (Volkov 2016, 5.7).
+/// Bytes of its SM's shared memory that a block takes (Volkov 2016, 5.7).
 std::uint64_t shared_taken(const machine::SharedMemory& shared, const BlockNeeds& needs) {
     const auto overhead = static_cast<std::uint64_t>(shared.block_overhead.value_or(0)) +
                           static_cast<std::uint64_t>(shared.argument_overhead.value_or(0)) * needs.arguments;
     return rounded_up(needs.shared_bytes + overhead, shared.allocation_unit);
 }
 
-/// Blocks whose registers fit an SM, in steps of allocation: registers of a thread, threads of a block, whole warps
-/// within one part of the file.
+/// Blocks whose registers fit an SM. Registers of a thread and threads of a block are allocated in steps, and a warp's
+/// registers lie in one partition of the file.
 std::uint64_t blocks_by_registers(const machine::Topology& topology, const BlockNeeds& needs) {
     const auto per_warp = kWarpSize * rounded_up(static_cast<std::uint64_t>(needs.registers_per_thread),
                                                  topology.register_allocation_unit);

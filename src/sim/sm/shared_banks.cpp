@@ -9,6 +9,7 @@
 namespace gputomo::sim {
 namespace {
 
+/// Twice as many banks as any GPU has; the size of the tables below.
 constexpr std::int64_t kMostBanks = 64;
 constexpr std::uint32_t kWarpThreads = kWarpSize;
 
@@ -50,7 +51,7 @@ std::uint32_t SharedBanks::ways_of(const std::array<std::uint64_t, 32>& addresse
         const std::uint64_t begin = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
         for (std::uint64_t word = begin >> width_shift_; word <= (begin + request.bytes - 1) >> width_shift_; ++word) {
             const auto bank = static_cast<std::size_t>(word % banks_);
-            const std::uint64_t row = word / row_;  // two words of a bank and a row are served together
+            const std::uint64_t row = word / row_;  // words of one row of a bank are served together
             auto& list = rows[bank];
             auto& count = counts[bank];
             const auto end = list.begin() + count;
@@ -66,7 +67,7 @@ SharedBanks::Access SharedBanks::access(const std::array<std::uint64_t, 32>& add
                                         Request request) const {
     Access total;
     std::uint32_t groups = 0;
-    // Wide elements take the place of several threads: a group moves group_ x 4 bytes.
+    // A group moves group_ x 4 bytes, so that it has fewer threads where their elements are wider.
     const std::uint32_t threads = std::max<std::uint32_t>(1, group_ * 4 / std::max<std::uint32_t>(4, request.bytes));
     for (std::uint32_t first = 0; first < kWarpThreads; first += threads) {
         const std::uint32_t group = threads >= kWarpThreads ? mask : mask & (((1U << threads) - 1) << first);

@@ -16,14 +16,14 @@ public:
     struct Access {
         double latency = 0;      ///< cycles to the data of the last thread
         double occupancy = 0;    ///< cycles the banks are busy
-        double conflict = 0;     ///< share of the latency that conflicts cost
+        double conflict = 0;     ///< cycles of the latency that conflicts cost
         std::uint32_t ways = 1;  ///< accesses to the worst bank
     };
     struct Request {
         std::uint32_t bytes = 4;  ///< of each thread
-        bool broadcasts = true;   ///< a word that several threads want is served once; not so where each changes it
+        bool broadcasts = true;   ///< a word that several threads read is served once; false for atomics
     };
-    /// `addresses` of the lanes in `mask`. Threads of a group that touch different words of one bank are served one
+    /// One access by the lanes in `mask`. Threads of a group that touch different words of one bank are served one
     /// after the other (Volkov 2016, 2.6).
     [[nodiscard]] Access access(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask,
                                 Request request) const;
@@ -34,13 +34,13 @@ private:
                                         Request request) const;
 
     std::uint32_t banks_ = 0;
-    std::uint64_t row_ = 0;  ///< words from a word to the one in the next row of its bank
+    std::uint64_t row_ = 0;  ///< words from one row of a bank to the next
     std::uint32_t width_shift_ = 0;
     std::uint32_t group_ = 0;
     double latency_ = 0;
     double conflict_cost_ = 0;
-    double group_cycles_ = 0;  ///< the banks are busy with one conflict-free group
-    double group_delay_ = 0;   ///< from the data of one group to those of the next
+    double group_cycles_ = 0;  ///< for which one conflict-free group keeps the banks busy
+    double group_delay_ = 0;   ///< cycles from the data of one group to those of the next
 };
 
 }  // namespace gputomo::sim
