@@ -1,4 +1,4 @@
-// Block barriers: who is waited for, what they compute, and what a deadlock says.
+// Block barriers in kernels: which warps they wait for, what they compute, and what a deadlock report says.
 #include "launching.hpp"
 #include "units/error.hpp"
 
@@ -32,7 +32,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(Barriers, EveryDivergence, testing::Bool(),
                          [](const auto& info) { return info.param ? "Independent" : "Stack"; });
 
-TEST_P(EveryDivergence, WritesBeforeABarrierAreSeenBehindIt) {
+TEST_P(EveryDivergence, WritesBeforeABarrierAreVisibleAfterIt) {
     const auto found = results(gpu(), [](KernelBuilder& k, Reg tid, Reg result) {
         const Reg words = k.shared("words", Bytes(4 * kThreads)), at = k.reg(Type::u32), other = k.reg(Type::u32);
         k("mad.lo.u32", at, tid, 4, words);
@@ -70,12 +70,12 @@ TEST_P(EveryDivergence, ReductionsTakeComplements) {
                 Each(26U));
 }
 
-TEST_P(EveryDivergence, ArrivingDoesNotWait) {
+TEST_P(EveryDivergence, BarArriveDoesNotWait) {
     const auto found = results(gpu(), [](KernelBuilder& k, Reg tid, Reg result) {
         const Reg word = k.shared("word", Bytes(4)), producer = below(k, tid, 32);
         k.if_(
             producer,
-            [&] {  // warp 0 writes and goes on; the others wait for it
+            [&] {  // warp 0 writes and continues; the others wait for it
                 k("st.shared.u32", Mem(word), 42);
                 k("bar.arrive", 3, kThreads);
             },
@@ -87,7 +87,7 @@ TEST_P(EveryDivergence, ArrivingDoesNotWait) {
     for (std::uint32_t t = 32; t < kThreads; ++t) EXPECT_EQ(found[t], 42U);
 }
 
-TEST_P(EveryDivergence, WarpsThatEndedAreNotWaitedFor) {
+TEST_P(EveryDivergence, DoesNotWaitForWarpsThatEnded) {
     const auto found = results(gpu(), [](KernelBuilder& k, Reg tid, Reg result) {
         k.when(below(k, tid, 32))("exit");
         k("bar.red.popc.u32", result, 0, below(k, tid, 1000));
@@ -113,7 +113,7 @@ TEST_P(EveryDivergence, NamedBarriersAreSeparate) {
     for (std::uint32_t t = 0; t < kThreads; ++t) EXPECT_EQ(found[t], t < 64 ? 1U : 2U);
 }
 
-TEST_P(EveryDivergence, ADeadlockNamesWarpsPlacesAndArrivals) {
+TEST_P(EveryDivergence, ADeadlockReportNamesWarpsInstructionsAndArrivals) {
     const auto message = message_of([] {
         (void)results(gpu(), [](KernelBuilder& k, Reg tid, Reg) {
             const Reg first = below(k, tid, 32);
@@ -130,7 +130,7 @@ TEST_P(EveryDivergence, ADeadlockNamesWarpsPlacesAndArrivals) {
     EXPECT_THAT(message, HasSubstr("bar.sync 6, 96;"));
 }
 
-TEST_P(EveryDivergence, WrongNumbersAreErrors) {
+TEST_P(EveryDivergence, RefusesWrongBarriersAndThreadCounts) {
     const auto message = [](int number, int threads) {
         return message_of(
             [&] { (void)results(gpu(), [&](KernelBuilder& k, Reg, Reg) { k("bar.sync", number, threads); }); });
@@ -140,7 +140,7 @@ TEST_P(EveryDivergence, WrongNumbersAreErrors) {
     EXPECT_EQ(message(15, 96), "");
 }
 
-TEST(Barriers, OneNumberWithTwoCountsIsAnError) {
+TEST(Barriers, RefusesTwoThreadCountsAtOneBarrier) {
     const auto message = message_of([] {
         (void)results(small_machine(), [](KernelBuilder& k, Reg tid, Reg) {
             k.if_(
@@ -167,7 +167,7 @@ void barrier_in_both_branches(KernelBuilder& k, Reg tid, Reg result) {
         });
 }
 
-TEST(Barriers, OfWarpsLetEachHalfThroughAndOfThreadsJoinThem) {
+TEST(Barriers, CountingWarpsReleasesEachHalfAndCountingThreadsJoinsThem) {
     for (const auto& machine : {small_machine(), independent_machine()}) {
         const auto found = results(machine, barrier_in_both_branches);
         for (std::uint32_t t = 0; t < kThreads; ++t) EXPECT_EQ(found[t], t % 32 < 16 ? 1U : 2U);

@@ -1,4 +1,4 @@
-// Descriptions that leave open what simulation needs.
+// Completing a description that lacks leaves which simulation needs.
 #include "machines.hpp"
 
 #include "sim/completion.hpp"
@@ -18,7 +18,7 @@ void forget(machine::Field<T>& field) {
     field = {};
 }
 
-/// As a scan of a GPU with an L1, an L2 and a TLB leaves it.
+/// A description as a scan of a GPU with an L1, an L2 and a TLB leaves it.
 machine::Machine scanned() {
     auto machine = small_machine();
     forget(machine.issue.schedulers_per_sm);
@@ -41,13 +41,13 @@ machine::Machine scanned() {
     return machine;
 }
 
-TEST(Completion, ADescriptionThatSaysAllIsLeftAsItIs) {
+TEST(Completion, LeavesACompleteDescriptionUnchanged) {
     auto machine = small_machine();
     machine.paths["texture"] = machine.paths["constant"] = machine.paths["global"];
     EXPECT_THAT(completed(machine).assumed, IsEmpty());
 }
 
-TEST(Completion, WhatAScanLeavesOpenCanBeSimulated) {
+TEST(Completion, MakesAnIncompleteScanFitForSimulation) {
     EXPECT_ANY_THROW((void)make_device(scanned(), {}));
     const auto [machine, assumed] = completed(scanned());
     EXPECT_NO_THROW((void)make_device(machine, {}));
@@ -62,7 +62,7 @@ TEST(Completion, WhatAScanLeavesOpenCanBeSimulated) {
     EXPECT_THAT(assumed, Contains("paths.texture as paths.global"));
 }
 
-TEST(Completion, WhatIsKnownIsNeverChanged) {
+TEST(Completion, NeverChangesKnownValues) {
     auto machine = scanned();
     machine.caches["l1"].scope.set("gpu");
     machine.caches["l1"].policy.set("fifo");
@@ -71,7 +71,7 @@ TEST(Completion, WhatIsKnownIsNeverChanged) {
     EXPECT_EQ(*result.caches.at("l1").policy, "fifo");
 }
 
-TEST(Completion, WhatHasNoDefaultIsNamedByTheSimulator) {
+TEST(Completion, LeavesLeavesWithoutADefaultToTheSimulatorsError) {
     auto machine = scanned();
     forget(machine.caches["l2"].latency);
     try {

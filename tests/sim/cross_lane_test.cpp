@@ -1,4 +1,4 @@
-// Instructions in which threads of a warp see each other, with all of them there and with diverged ones.
+// Instructions that exchange data between the threads of a warp, together and diverged.
 #include "launching.hpp"
 #include "units/error.hpp"
 
@@ -72,7 +72,7 @@ TEST(CrossLane, ReductionsAndElections) {
     EXPECT_EQ(leaders[1], 0U);
 }
 
-/// Threads 0-15 and 16-31 come to one shfl on two ways, the second one later.
+/// Threads 0-15 and 16-31 reach one shfl on two paths, the second half later.
 void meet_after_divergence(KernelBuilder& k, Reg tid, Reg result) {
     const Reg p = k.reg(Type::pred), value = k.reg(Type::u32);
     const auto slow = k.label(), join = k.label();
@@ -87,14 +87,14 @@ void meet_after_divergence(KernelBuilder& k, Reg tid, Reg result) {
     k("shfl.sync.bfly.b32", result, value, 16, 31, 0xFFFFFFFFU);
 }
 
-TEST(CrossLane, DivergedThreadsWaitForEachOther) {
+TEST(CrossLane, DivergedThreadsWaitForEachOtherAtAShuffle) {
     for (const auto& machine : {small_machine(), independent_machine()}) {
         const auto found = results(machine, meet_after_divergence);
         for (std::uint32_t t = 0; t < 32; ++t) EXPECT_EQ(found[t], t < 16 ? t + 16 + 1000 : t - 16 + 100) << t;
     }
 }
 
-TEST(CrossLane, GroupsWithMembersOfTheirOwnDoNotMix) {
+TEST(CrossLane, GroupsWithDifferentMemberMasksDoNotMix) {
     const auto sums = results(independent_machine(), [](KernelBuilder& k, Reg tid, Reg result) {
         const Reg group = k.reg(Type::u32), members = k.reg(Type::u32);
         k("and.b32", group, tid, 3);
@@ -104,7 +104,7 @@ TEST(CrossLane, GroupsWithMembersOfTheirOwnDoNotMix) {
     for (std::uint32_t t = 0; t < 32; ++t) EXPECT_EQ(sums[t], 8 * (t % 4) + 4 * 28) << t;
 }
 
-/// The upper half warp goes to a shfl that names the lower one, which goes elsewhere first.
+/// The upper half warp reaches a shfl that names the lower half, which takes another path first.
 void shuffle_inside_a_branch(KernelBuilder& k, Reg tid, Reg result) {
     const Reg p = k.reg(Type::pred);
     k("setp.lt.u32", p, tid, 16);
@@ -113,20 +113,20 @@ void shuffle_inside_a_branch(KernelBuilder& k, Reg tid, Reg result) {
         [&] { k("shfl.sync.idx.b32", result, tid, 3, 31, 0xFFFFFFFFU); });
 }
 
-TEST(CrossLane, MembersThatCannotComeAreAnErrorWithoutIndependentScheduling) {
+TEST(CrossLane, RefusesMissingMembersWithoutIndependentScheduling) {
     const auto message = message_of([] { (void)results(small_machine(), shuffle_inside_a_branch); });
     EXPECT_THAT(message, HasSubstr("are not there"));
     EXPECT_THAT(message, HasSubstr("shfl.sync.idx.b32"));
 }
 
-TEST(CrossLane, MembersAtDifferentInstructionsAreADeadlockOfTheirWarp) {
+TEST(CrossLane, MembersAtDifferentInstructionsDeadlock) {
     const auto message = message_of([] { (void)results(independent_machine(), shuffle_inside_a_branch); });
     EXPECT_THAT(message, HasSubstr("deadlock: 1 warps left"));
     EXPECT_THAT(message, HasSubstr("threads 0x0000ffff waits at"));
     EXPECT_THAT(message, HasSubstr("threads 0xffff0000 waits at"));
 }
 
-TEST(CrossLane, AThreadMustBeAmongItsMembers) {
+TEST(CrossLane, RefusesAThreadOutsideItsOwnMemberMask) {
     const auto message = message_of([] {
         (void)results(small_machine(), [](KernelBuilder& k, Reg tid, Reg result) {
             k("shfl.sync.idx.b32", result, tid, 0, 31, 0xFFFEU);
@@ -136,8 +136,8 @@ TEST(CrossLane, AThreadMustBeAmongItsMembers) {
     EXPECT_THAT(message, HasSubstr("thread 0"));
 }
 
-/// Both halves come to a bar.warp.sync of their own; what the lower half wrote before is there for the upper half
-/// behind it.
+/// Each half reaches a bar.warp.sync of its own. What the lower half wrote before is visible to the upper half after
+/// it.
 void warp_barriers(KernelBuilder& k, Reg tid, Reg result) {
     const Reg p = k.reg(Type::pred), word = k.shared("word", Bytes(4));
     k("setp.lt.u32", p, tid, 16);
@@ -154,11 +154,11 @@ void warp_barriers(KernelBuilder& k, Reg tid, Reg result) {
         });
 }
 
-TEST(CrossLane, WarpBarriersJoinThreadsOfDifferentInstructions) {
+TEST(CrossLane, WarpBarriersJoinThreadsAtDifferentInstructions) {
     EXPECT_THAT(results(independent_machine(), warp_barriers), Each(8U));
 }
 
-TEST(CrossLane, ThreadsThatEndedAreNotWaitedFor) {
+TEST(CrossLane, DoesNotWaitForThreadsThatEnded) {
     for (const auto& machine : {small_machine(), independent_machine()}) {
         const auto found = results(machine, [](KernelBuilder& k, Reg tid, Reg result) {
             const Reg p = k.reg(Type::pred);

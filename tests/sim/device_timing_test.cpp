@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(SimulatedTiming, ADependentChainCostsItsLatencyEach) {
+TEST(SimulatedTiming, EachInstructionOfADependentChainTakesItsLatency) {
     const auto gpu = make_device(small_machine(), {});
     const auto chain = [&](const char* mnemonic, int n) {
         return cycles_of(*gpu, [&](KernelBuilder& k, Reg r) { k.repeat(n, [&](int) { k(mnemonic, r, r, r); }); });
@@ -20,7 +20,7 @@ TEST(SimulatedTiming, ADependentChainCostsItsLatencyEach) {
     EXPECT_EQ(chain("mul.lo.u32", 64) - chain("mul.lo.u32", 32), 32U * 96);
 }
 
-TEST(SimulatedTiming, TwoClockReadsAreReadCostApart) {
+TEST(SimulatedTiming, TwoClockReadsAreTheReadCostApart) {
     const auto gpu = make_device(small_machine(), {});
     KernelBuilder k("clocks", kTarget);
     const Reg out = k.param(Type::u64, "out");
@@ -31,18 +31,19 @@ TEST(SimulatedTiming, TwoClockReadsAreReadCostApart) {
     EXPECT_EQ(times[1] - times[0], 28U);
 }
 
-TEST(SimulatedTiming, ManyWarpsReachTheLanesOfTheUnit) {
+TEST(SimulatedTiming, ManyWarpsReachTheThroughputOfTheUnit) {
     const auto gpu = make_device(small_machine(), {});
     const auto elapsed = [&](const char* mnemonic, int n) {
         return cycles_of(
             *gpu, [&](KernelBuilder& k, Reg r) { k.repeat(n, [&](int) { k(mnemonic, r, r, r); }); }, 512);
     };
-    // 16 warps x 64 instructions x 32 threads at 8 a cycle; the first warp's clocks see all but the others' tails.
+    // 16 warps x 64 instructions x 32 threads at 8 per cycle. The first warp's clock reads miss only the tails of the
+    // other warps.
     const double cycles = elapsed("add.u32", 512) - elapsed("add.u32", 256);
     EXPECT_NEAR(16 * 256 * 32 / cycles, 8, 0.04);
 }
 
-TEST(SimulatedTiming, SharedChaseCostsLatencyAndConflictsAddToIt) {
+TEST(SimulatedTiming, ASharedMemoryChaseTakesItsLatencyPlusConflicts) {
     const auto gpu = make_device(small_machine(), {});
     const auto chase = [&](int loads, int stride) {
         return cycles_of(
@@ -61,7 +62,7 @@ TEST(SimulatedTiming, SharedChaseCostsLatencyAndConflictsAddToIt) {
     EXPECT_EQ(chase(64, 8) - chase(32, 8), 32U * (38 + 16));
 }
 
-TEST(SimulatedTiming, GlobalChaseSeesMemoryLatencyAndCaches) {
+TEST(SimulatedTiming, AGlobalMemoryChaseTakesCacheOrMemoryLatency) {
     auto machine = small_machine();
     machine.caches["l1"] = small_cache(64, 2, 4, 100);
     machine.paths["global"].caches.set({"l1"});
@@ -89,7 +90,7 @@ TEST(SimulatedTiming, GlobalChaseSeesMemoryLatencyAndCaches) {
     EXPECT_EQ(cycles(16, 64) - cycles(16, 32), 32U * 440) << "twice the capacity misses always under LRU";
 }
 
-TEST(SimulatedDivergence, PathsAreSerialisedTakenFirst) {
+TEST(SimulatedDivergence, DivergedPathsRunOneAfterTheOtherTakenFirst) {
     const auto gpu = make_device(small_machine(), {});
     KernelBuilder k("diverge", kTarget);
     const Reg out = k.param(Type::u64, "out");
@@ -128,7 +129,7 @@ KernelBuilder listing4() {
     return k;
 }
 
-TEST(SimulatedDivergence, Listing4NeverEndsOnAStackAndCompletesWithIndependentThreads) {
+TEST(SimulatedDivergence, WongsListing4HangsOnAStackAndEndsWithIndependentThreads) {
     auto machine = small_machine();
     EXPECT_THROW(run(*make_device(machine, {}), listing4(), 32, {}, {32}, 0, std::chrono::milliseconds(200)),
                  TimeLimitError);
@@ -138,7 +139,7 @@ TEST(SimulatedDivergence, Listing4NeverEndsOnAStackAndCompletesWithIndependentTh
     EXPECT_EQ(turns[31], 32U);
 }
 
-TEST(SimulatedBarrier, AWarpThatNeverArrivesIsADeadlockWithItsPlaces) {
+TEST(SimulatedBarrier, ADeadlockReportSaysWhereEachWarpWaits) {
     const auto gpu = make_device(small_machine(), {});
     KernelBuilder k("stuck", kTarget);
     (void)k.param(Type::u64, "out");
@@ -156,7 +157,7 @@ TEST(SimulatedBarrier, AWarpThatNeverArrivesIsADeadlockWithItsPlaces) {
     }
 }
 
-TEST(SimulatedBarrier, AChainOfOneWarpCostsTheBarrierLatency) {
+TEST(SimulatedBarrier, EachBarrierOfOneWarpTakesTheBarrierLatency) {
     const auto gpu = make_device(small_machine(), {});
     const auto chain = [&](int n) {
         return cycles_of(
@@ -165,7 +166,7 @@ TEST(SimulatedBarrier, AChainOfOneWarpCostsTheBarrierLatency) {
     EXPECT_EQ(chain(32) - chain(16), 16U * 20);
 }
 
-TEST(SimulatedDevice, BadAddressesNameKernelThreadAndInstruction) {
+TEST(SimulatedDevice, AnIllegalAddressNamesKernelThreadAndInstruction) {
     const auto gpu = make_device(small_machine(), {});
     KernelBuilder k("wild", kTarget);
     const Reg out = k.param(Type::u64, "out");
@@ -180,7 +181,7 @@ TEST(SimulatedDevice, BadAddressesNameKernelThreadAndInstruction) {
     }
 }
 
-TEST(SimulatedDevice, WhatCannotBeExecutedIsAnErrorAtLoad) {
+TEST(SimulatedDevice, LoadingRefusesInstructionsThatCannotBeExecuted) {
     const auto gpu = make_device(small_machine(), {});
     const std::string ptx =
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n.reg .b64 %r<2>;\nmapa.u64 %r0, %r1, "
@@ -198,7 +199,7 @@ TEST(SimulatedDevice, TheSameSeedGivesTheSameRun) {
     EXPECT_EQ(once(), once());
 }
 
-TEST(SimulatedDevice, BlocksFillAllSmsAndAreReplaced) {
+TEST(SimulatedDevice, BlocksFillAllSmsAndEndedBlocksAreReplaced) {
     auto machine = small_machine();
     machine.topology.sms.set(4);
     const auto gpu = make_device(machine, {});

@@ -1,4 +1,4 @@
-// Threads of a warp that go different ways, on a stack and independently: the results are the same, the order is not.
+// Diverged threads of a warp, on a stack and independently: the results are the same, the order is not.
 #include "launching.hpp"
 #include "units/error.hpp"
 
@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(Divergence, EveryKind,
                                          Kind{"Independent", independent_machine()}),
                          [](const auto& info) { return info.param.name; });
 
-TEST_P(EveryKind, LoopsRunAsOftenAsEachThreadWants) {
+TEST_P(EveryKind, EachThreadRunsItsOwnNumberOfLoopIterations) {
     const auto found = results([](KernelBuilder& k, Reg tid, Reg result) {
         const Reg turns = k.reg(Type::u32);
         k("and.b32", turns, tid, 7);
@@ -47,7 +47,7 @@ TEST_P(EveryKind, LoopsRunAsOftenAsEachThreadWants) {
     for (std::uint32_t t = 0; t < 64; ++t) EXPECT_EQ(found[t], t % 8 * 10 + 1);
 }
 
-TEST_P(EveryKind, NestedBranchesMeetAgain) {
+TEST_P(EveryKind, NestedBranchesReconverge) {
     const auto found = results([](KernelBuilder& k, Reg tid, Reg result) {
         const auto bit = [&](int which) {
             const Reg b = k.reg(Type::u32), p = k.reg(Type::pred);
@@ -73,7 +73,7 @@ TEST_P(EveryKind, NestedBranchesMeetAgain) {
     }
 }
 
-TEST_P(EveryKind, IndexedBranchesGoEveryWay) {
+TEST_P(EveryKind, IndexedBranchesReachEveryTarget) {
     const auto found = results([](KernelBuilder& k, Reg tid, Reg result) {
         const Reg index = k.reg(Type::u32);
         k("and.b32", index, tid, 3);
@@ -91,7 +91,7 @@ TEST_P(EveryKind, IndexedBranchesGoEveryWay) {
     for (std::uint32_t t = 0; t < 64; ++t) EXPECT_EQ(found[t], 110 + t % 4);
 }
 
-TEST_P(EveryKind, ThreadsMayEndOneByOne) {
+TEST_P(EveryKind, ThreadsCanEndOneByOne) {
     const auto found = results([](KernelBuilder& k, Reg tid, Reg result) {
         const Reg p = k.reg(Type::pred);
         k.loop(32, [&](Reg turn) {
@@ -103,13 +103,13 @@ TEST_P(EveryKind, ThreadsMayEndOneByOne) {
     for (std::uint32_t t = 0; t < 64; ++t) EXPECT_EQ(found[t], t < 32 ? 0 : 32) << "those that ended stored nothing";
 }
 
-/// Wong 2010, Listing 3 in spirit: which half of a warp runs first is seen in the order of atomics.
-TEST_P(EveryKind, TheFirstPathIsTheDescribedOne) {
+/// After Wong 2010, Listing 3: the order of atomics shows which half of a warp runs first.
+TEST_P(EveryKind, RunsTheDescribedPathFirst) {
     const auto found = results([](KernelBuilder& k, Reg tid, Reg result) {
         const Reg counter = k.shared("counter", Bytes(8)), at = k.reg(Type::u32), half = k.reg(Type::u32),
                   p = k.reg(Type::pred);
         k("shr.u32", at, tid, 5);
-        k("mad.lo.u32", at, at, 4, counter);  // one counter a warp
+        k("mad.lo.u32", at, at, 4, counter);  // one counter for each warp
         k("and.b32", half, tid, 16);
         k("setp.ne.u32", p, half, 0);
         const auto taken = k.label(), join = k.label();
@@ -127,7 +127,7 @@ TEST_P(EveryKind, TheFirstPathIsTheDescribedOne) {
     EXPECT_EQ(std::max(found[0], found[16]) / 16, 1U) << "one half after the other";
 }
 
-TEST(DivergedWarps, AnIndexBeyondTheTableIsAnError) {
+TEST(DivergedWarps, RefusesABranchIndexBeyondTheTable) {
     const auto gpu = make_device(small_machine(), {});
     KernelBuilder k("wild", kTarget);
     (void)k.param(Type::u64, "out");
@@ -137,7 +137,7 @@ TEST(DivergedWarps, AnIndexBeyondTheTableIsAnError) {
     EXPECT_THAT(message_of([&] { (void)run(*gpu, k, 1, {}, {3}); }), testing::HasSubstr("branch index 2 of 2"));
 }
 
-TEST(DivergedWarps, IsCounted) {
+TEST(DivergedWarps, CountsDivergentBranches) {
     const auto gpu = make_device(small_machine(), {});
     KernelBuilder k("counted", kTarget);
     (void)k.param(Type::u64, "out");

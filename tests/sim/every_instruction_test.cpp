@@ -1,4 +1,4 @@
-// Every row of the instruction table is either executed or refused by name: nothing is passed over in silence.
+// Every row of the instruction table is either executed or refused by name.
 #include "launching.hpp"
 
 #include "ptx/instructions.hpp"
@@ -25,7 +25,7 @@ std::vector<std::string> words(std::string_view text, char separator) {
     return parts;
 }
 
-/// The row's mnemonic with the choice number `pick` of each suffix (the last where there are fewer).
+/// The row's mnemonic with choice number `pick` of each suffix, or its last choice where it has fewer.
 std::string mnemonic_for(const ptx::Form& form, const std::string& type, const std::string& source, std::size_t pick,
                          bool with_options) {
     std::string mnemonic{ptx::name_of(form.opcode)};
@@ -65,7 +65,7 @@ ptx::Arg operand(KernelBuilder& k, const ptx::OperandRule& rule, const ptx::Inst
     return of(type == Type::none ? instruction.type : type);
 }
 
-/// What loading a kernel with this instruction says; nothing where it can be executed.
+/// The error of loading a kernel with this instruction; empty where it can be executed.
 std::string refusal(SimulatedDevice& gpu, const ptx::Form& form, const std::string& mnemonic) {
     const auto found = ptx::look_up(mnemonic);
     KernelBuilder k("one", ptx::Target{8, 0, 90});
@@ -109,8 +109,8 @@ TEST(EveryInstruction, IsExecutedOrRefusedByName) {
                     }
     }
     EXPECT_GT(executed, 2000);
-    // atom.cas.b16, barrier.cluster, L1::no_allocate, .relu, .rna, .xorsign and float coordinates are refused; the
-    // others as a whole.
+    // Some rows are refused in part: atom.cas.b16, barrier.cluster, L1::no_allocate, .relu, .rna, .xorsign and float
+    // coordinates. The others are refused as a whole.
     EXPECT_THAT(refused, testing::ElementsAre("atom", "barrier", "cp", "cvt", "istypep", "ld", "ldmatrix", "mapa",
                                               "max", "mbarrier", "min", "mma", "st", "tex", "wgmma"));
 }

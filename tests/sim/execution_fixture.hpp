@@ -47,7 +47,7 @@ constexpr Type type_of() {
         return std::is_signed_v<T> ? Type::s64 : Type::u64;
 }
 
-/// Awkward values, small ones and random ones, in an order of its own for each operand.
+/// Special values, small ones and random ones, in a different order for each operand.
 template <class T>
 std::vector<T> samples(std::uint64_t seed) {
     using limits = std::numeric_limits<T>;
@@ -79,7 +79,7 @@ bool same(T a, T b) {
 
 class Execution : public testing::Test {
 protected:
-    /// `emit(builder, result, operands)` appends the instruction; `host(operands...)` says what it must give.
+    /// `emit(builder, result, operands)` appends the instruction; `host(operands...)` computes the expected result.
     template <class R, class... T>
     void check_body(const std::string& name,
                     const std::function<void(KernelBuilder&, Reg, const std::vector<Reg>&)>& emit, R (*host)(T...)) {

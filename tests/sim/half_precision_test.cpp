@@ -8,7 +8,7 @@
 namespace gputomo::sim::test {
 namespace {
 
-/// The 32 bits that `mnemonic` makes of registers a, b, c.
+/// The 32-bit result of `mnemonic` on registers a, b, c.
 std::uint32_t result(const std::string& mnemonic, int operands, std::uint32_t a, std::uint32_t b = 0,
                      std::uint32_t c = 0, bool narrow = false) {
     const auto gpu = make_device(small_machine(), {});
@@ -43,10 +43,10 @@ TEST(HalfPrecision, ComputesAndRoundsToNearestEven) {
     EXPECT_EQ(result("mul.bf16x2", 2, 0x3F80C000, 0x40404040), 0x4040C0C0U);  // {1, -2} * {3, 3}
 }
 
-TEST(HalfPrecision, FusedProductsAreRoundedOnce) {
+TEST(HalfPrecision, RoundsFusedProductsOnce) {
     // (1 + 2^-10)^2 - (1 + 2^-9) = 2^-20, which two roundings would lose.
     EXPECT_EQ(result("fma.rn.f16", 3, 0x3C01, 0x3C01, 0xBC02, kNarrow), 0x0010U);
-    // 1024 * 1 + 0.5, and as much more as a double's sum cannot hold: above the tie.
+    // 1024 * 1 + 0.5 plus less than the last place of a double: above the tie.
     EXPECT_EQ(result("fma.rn.bf16", 3, 0x4380, 0x3F80, 0x3F81, kNarrow),
               0x4381U);  // 256 + 1.0078: above the tie at 257
     EXPECT_EQ(result("fma.rn.bf16", 3, 0x4380, 0x3F80, 0x3F80, kNarrow), 0x4380U);  // 256 + 1: a tie, to even

@@ -47,7 +47,7 @@ inline std::vector<std::uint32_t> stored_by_threads(const machine::Machine& mach
     return run(*gpu, k, threads, {}, {threads});
 }
 
-/// Cycles of `body(register)`, between two clock reads, by one thread; the clock's own cost is taken off.
+/// Cycles of `body(register)` between two clock reads of one thread, without the cost of a clock read.
 inline std::uint32_t cycles_of(device::Device& gpu, const std::function<void(KernelBuilder&, Reg)>& body,
                                std::uint32_t threads = 1) {
     KernelBuilder k("timed", kTarget);
@@ -59,7 +59,7 @@ inline std::uint32_t cycles_of(device::Device& gpu, const std::function<void(Ker
     const Reg start = k.clock32();
     body(k, value);
     const Reg ready = k.reg(Type::u32);
-    k("mov.u32", ready, value);  // waits for the chain, then takes one plain latency
+    k("mov.u32", ready, value);  // waits for the chain, then takes one latency
     const Reg after = k.reg(Type::u32);
     k("add.u32", after, ready, 0);
     const Reg end = k.clock_after(after);
@@ -79,7 +79,7 @@ inline std::string message_of(const std::function<void()>& body) {
     return {};
 }
 
-/// small_machine() with the threads of a warp on their own.
+/// small_machine() with independently scheduled threads.
 inline machine::Machine independent_machine() {
     auto machine = small_machine();
     machine.issue.divergence.set("independent");

@@ -58,7 +58,7 @@ inline machine::Machine small_machine() {
     return m;
 }
 
-/// A cache of `lines_per_way` sets.
+/// A cache with every leaf that the simulator needs.
 inline machine::Cache small_cache(std::int64_t line, std::int64_t ways, std::int64_t sets, std::int64_t latency,
                                   const std::string& policy = "lru") {
     machine::Cache cache;
@@ -72,7 +72,7 @@ inline machine::Cache small_cache(std::int64_t line, std::int64_t ways, std::int
     return cache;
 }
 
-/// Units that take a warp each cycle, so that issue is the limit.
+/// small_machine() with units that take a warp each cycle, so that issue is the limit.
 inline machine::Machine wide_machine() {
     auto machine = small_machine();
     machine.issue.issue_interval.set(1);

@@ -1,4 +1,4 @@
-// Loads that meet at a DRAM bank wait for each other; loads that meet nobody take the described latency.
+// Loads that meet at a DRAM bank wait for each other; single loads take the described latency.
 #include "sim/memory/dram.hpp"
 #include "units/error.hpp"
 
@@ -23,7 +23,7 @@ machine::Machine banked() {
     return m;
 }
 
-/// Mean wait for the first bytes of lines that come at random, `load` of what all banks can do.
+/// Mean wait for the first bytes of lines that arrive at random, at the share `load` of the rate of all banks.
 double mean_wait(const machine::Machine& machine, double load, std::uint32_t bytes = 128) {
     Dram dram(machine);
     std::mt19937_64 random(1);
@@ -37,14 +37,14 @@ double mean_wait(const machine::Machine& machine, double load, std::uint32_t byt
     return sum / kReads;
 }
 
-TEST(DramBanks, LoadsThatMeetNobodyDoNotWait) {
+TEST(DramBanks, SingleLoadsDoNotWait) {
     Dram dram(banked());
     for (std::uint64_t i = 0; i < 1000; ++i)
         EXPECT_DOUBLE_EQ(dram.read(i * 128 + 32 * (i % 4), 32, static_cast<double>(i) * 100).delay, 0);
     EXPECT_DOUBLE_EQ(dram.read(0x100000, 512, 1e6).delay, 0) << "the lines of one read";
 }
 
-TEST(DramBanks, ALineThatComesTwiceIsFetchedOnceWhileItsRowIsOpen) {
+TEST(DramBanks, ASecondReadOfALineHitsItsOpenRow) {
     Dram dram(banked());
     EXPECT_DOUBLE_EQ(dram.read(0x4000, 64, 0).delay, 0);
     EXPECT_DOUBLE_EQ(dram.read(0x4040, 64, 1).delay, 0) << "the other half of the line";
@@ -52,9 +52,9 @@ TEST(DramBanks, ALineThatComesTwiceIsFetchedOnceWhileItsRowIsOpen) {
     EXPECT_DOUBLE_EQ(dram.read(0x4000, 64, 95).delay, 0);
 }
 
-TEST(DramBanks, WaitsAreThoseOfOneBankTimesForkAndJoin) {
-    // A bank alone is an M/D/1 queue: S rho / (2 (1 - rho)). The last of four bursts waits longer than a mean one and
-    // less than all of them together.
+TEST(DramBanks, WaitsLieBetweenOneBanksQueueAndFourInARow) {
+    // A single bank is an M/D/1 queue, which waits S rho / (2 (1 - rho)). The last of four bursts waits longer than the
+    // mean one and less than all of them together.
     for (const double load : {0.2, 0.5, 0.8}) {
         const double one = 40 * load / (2 * (1 - load)), wait = mean_wait(banked(), load);
         EXPECT_GT(wait, 1.3 * one) << load;
@@ -62,7 +62,7 @@ TEST(DramBanks, WaitsAreThoseOfOneBankTimesForkAndJoin) {
     }
 }
 
-TEST(DramBanks, AReadWaitsForTheBurstsThatItAsksFor) {
+TEST(DramBanks, AReadWaitsOnlyForTheBurstsThatItNeeds) {
     for (const double load : {0.2, 0.5}) {
         const double one = 40 * load / (2 * (1 - load)), burst = mean_wait(banked(), load, 32),
                      line = mean_wait(banked(), load);
@@ -74,7 +74,7 @@ TEST(DramBanks, AReadWaitsForTheBurstsThatItAsksFor) {
     EXPECT_DOUBLE_EQ(dram.read(0x4060, 32, 1).delay, 0) << "another burst of the line that is under way";
 }
 
-TEST(DramBanks, WaitsGrowWithTheTimeOfABank) {
+TEST(DramBanks, WaitsGrowWithTheBankTime) {
     auto slow = banked();
     slow.memory.bank_cycles.set(80);
     EXPECT_NEAR(mean_wait(slow, 0.25) / mean_wait(banked(), 0.5), 2, 0.2)
@@ -82,7 +82,7 @@ TEST(DramBanks, WaitsGrowWithTheTimeOfABank) {
     EXPECT_GT(mean_wait(slow, 0.45), 5 * mean_wait(slow, 0.25)) << "nine tenths of what banks can do, and half";
 }
 
-TEST(DramBanks, DescriptionsThatCannotBeAreRefused) {
+TEST(DramBanks, RefusesContradictoryDescriptions) {
     auto split = banked();
     split.memory.burst_bytes.set(16);
     EXPECT_THROW(Dram{split}, InputError) << "eight bursts on four channels";

@@ -1,4 +1,4 @@
-// Caches, TLBs and paths: what hits, and the exact latency of an access with nothing else under way.
+// Caches, TLBs and paths: what hits, and the exact latency of an access while nothing else is in flight.
 #include "memory_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ machine::Machine two_levels() {
         {{"l1", make_cache({})}, {"l2", make_cache({.scope = "gpu", .ways = 8, .sets = 16, .latency = 200})}});
 }
 
-TEST(MemoryLatency, IsThatOfTheLevelThatServes) {
+TEST(MemoryLatency, IsThatOfTheLevelThatHits) {
     Rig rig(two_levels());
     EXPECT_EQ(rig.load(0), 400);
     EXPECT_EQ(rig.load(0), 30);
@@ -28,7 +28,7 @@ TEST(MemoryLatency, IsThatOfTheLevelThatServes) {
     EXPECT_EQ(rig.load(0, 1), 30);
 }
 
-TEST(Cache, WithDataForFewerLinesThanTagsLosesTheOldestData) {
+TEST(Cache, WithFewerDataLinesThanTagsLosesTheOldestData) {
     auto l1 = make_cache({});  // tags for 8 lines
     l1.capacity.set(6 * 128);
     Rig rig(machine_with({{"l1", l1}, {"l2", make_cache({.scope = "gpu", .ways = 8, .sets = 16, .latency = 200})}}));
@@ -43,21 +43,21 @@ TEST(Cache, WithDataForFewerLinesThanTagsLosesTheOldestData) {
     EXPECT_TRUE(all_hit(6));
     EXPECT_FALSE(all_hit(7));
     EXPECT_FALSE(all_hit(8)) << "although each has a tag";
-    // One set of four alone has all its data; a fifth line takes the place of the one used longest ago, no other's.
+    // One set of four lines has all its data. A fifth line replaces the least recently used one and no other.
     for (std::uint64_t i = 0; i < 5; ++i) rig.load(i * 256);
     EXPECT_EQ(rig.load(4 * 256), 30);
     EXPECT_EQ(rig.load(1 * 256), 30);
     EXPECT_EQ(rig.load(0), 200);
 }
 
-TEST(MemoryLatency, OfADependentChainIsExactOnEveryStep) {
+TEST(MemoryLatency, IsExactOnEveryStepOfADependentChain) {
     auto m = two_levels();
     m.memory.copy_bandwidth.set(80);
     m.memory.interconnect_bytes_per_cycle.set(7);
     for (auto& [key, cache] : m.caches) cache.bytes_per_cycle.set(11);
     Rig rig(m);
     double now = 0;
-    for (std::uint64_t i = 0; i < 3000; ++i) {  // back to back, not at rest
+    for (std::uint64_t i = 0; i < 3000; ++i) {  // back to back, without idle time
         const double done = rig.memory->access({.address = i * 128, .bytes = 4}, now);
         ASSERT_EQ(done - now, 400) << i;
         now = done;
@@ -67,13 +67,13 @@ TEST(MemoryLatency, OfADependentChainIsExactOnEveryStep) {
     }
 }
 
-TEST(MemoryLatency, WithoutCachesIsThatOfMemory) {
+TEST(MemoryLatency, IsThatOfMemoryWithoutCaches) {
     Rig rig(bare_machine());
     for (int i = 0; i < 3; ++i) EXPECT_EQ(rig.load(0), 400);
     EXPECT_EQ(rig.counters().dram_bytes, 12U);
 }
 
-TEST(MemoryLatency, SpreadsOverTpcsWithTheDescribedMean) {
+TEST(MemoryLatency, VariesBetweenTpcsAroundTheDescribedMean) {
     auto m = bare_machine();
     m.topology.sms.set(30);
     m.paths["global"].memory_latency.set(440);
@@ -91,7 +91,7 @@ TEST(MemoryLatency, SpreadsOverTpcsWithTheDescribedMean) {
     EXPECT_EQ(std::llround(sum / 30), 440);
 }
 
-TEST(MemoryLatency, OfAFarPartitionIsLonger) {
+TEST(MemoryLatency, IsLongerInTheFarPartition) {
     auto m = two_levels();
     m.caches["l2"].partitions.set(2);
     m.caches["l2"].far_latency.set(240);
@@ -109,7 +109,7 @@ TEST(MemoryLatency, OfAFarPartitionIsLonger) {
 }
 
 TEST(CacheSharing, FollowsTheScope) {
-    // First access on SM 0; who hits afterwards? 6 SMs, TPCs of 3, CPCs of 2, GPCs of 4.
+    // After a first access by SM 0: which SMs hit? 6 SMs, TPCs of 3, CPCs of 2, GPCs of 4.
     for (const auto& [scope, hitting_sms] :
          std::map<std::string, int>{{"sm", 1}, {"tpc", 3}, {"cpc", 2}, {"gpc", 4}, {"gpu", 6}}) {
         auto m = machine_with({{"c", make_cache({.scope = scope})}});
@@ -125,7 +125,7 @@ TEST(CacheSharing, FollowsTheScope) {
     }
 }
 
-TEST(CacheSharing, OfASchedulerKeepsOthersOfTheSmOut) {
+TEST(CacheSharing, SchedulersOfAnSmCanHaveCachesOfTheirOwn) {
     auto m = machine_with({{"c", make_cache({.scope = "scheduler"})}});
     m.issue.schedulers_per_sm.set(2);
     Rig rig(m);
@@ -134,7 +134,7 @@ TEST(CacheSharing, OfASchedulerKeepsOthersOfTheSmOut) {
     EXPECT_EQ(rig.latency({.address = 0, .bytes = 4, .scheduler = 0}), 30);
 }
 
-TEST(CacheIndex, IsTheLineModuloTheSetsAlsoWhereTheseAreNoPowerOfTwo) {
+TEST(CacheIndex, IsTheLineModuloAnyNumberOfSets) {
     Rig rig(machine_with({{"c", make_cache({.ways = 1, .sets = 5})}}));
     for (std::uint64_t line = 0; line < 5; ++line) EXPECT_EQ(rig.load(line * 128), 400);
     for (std::uint64_t line = 0; line < 5; ++line) EXPECT_EQ(rig.load(line * 128), 30);
@@ -143,14 +143,14 @@ TEST(CacheIndex, IsTheLineModuloTheSetsAlsoWhereTheseAreNoPowerOfTwo) {
     EXPECT_EQ(rig.load(0 * 128), 400);
 }
 
-TEST(CacheIndex, ByBitsIgnoresTheOthers) {
+TEST(CacheIndex, ByBitsIgnoresAllOtherBits) {
     // Mei 2014: sets of Fermi's texture L1 by address bits 7 and 8, line of 32 bytes.
     auto cache = make_cache({.line = 32, .sector = 32, .ways = 1, .sets = 4});
     cache.index.set("bits");
     cache.index_bits.set({7, 8});
     Rig rig(machine_with({{"c", cache}}));
     rig.load(0);
-    rig.load(32);  // the same set: bits 5 and 6 don't choose
+    rig.load(32);  // the same set: bits 5 and 6 do not choose the set
     EXPECT_EQ(rig.load(0), 400);
     rig.load(128);
     rig.load(256);
@@ -177,7 +177,7 @@ TEST(CacheIndex, ByHashIsTheParityUnderEachMask) {
     EXPECT_EQ(rig.load(0x100), 30);
 }
 
-TEST(CacheIndex, OfNearCachesIsVirtualAndOfTheGpusPhysical) {
+TEST(CacheIndex, IsVirtualInNearCachesAndPhysicalInTheL2) {
     // 2 direct-mapped sets; the images of one line lie in different virtual sets and in one physical one.
     auto m = machine_with(
         {{"l1", make_cache({.ways = 1})}, {"l2", make_cache({.scope = "gpu", .ways = 1, .latency = 200})}});
@@ -203,16 +203,16 @@ TEST(CacheSectors, AreFilledOneByOneAndEvictedTogether) {
     EXPECT_EQ(rig.load(32), 400);
 }
 
-TEST(CacheSectors, OfAWideTransactionAreFetchedOnlyWhereMissing) {
+TEST(CacheSectors, AWideTransactionFetchesOnlyTheMissingOnes) {
     Rig rig(machine_with({{"c", make_cache({.sector = 32})}}));
     rig.load(64);
     (void)rig.counters();
-    EXPECT_EQ(rig.latency({.address = 64, .bytes = 64}), 400);  // sector 2 is there, 3 is not
+    EXPECT_EQ(rig.latency({.address = 64, .bytes = 64}), 400);  // sector 2 is resident, 3 is not
     EXPECT_EQ(rig.counters().dram_bytes, 32U);
     EXPECT_EQ(rig.latency({.address = 64, .bytes = 64}), 30);
 }
 
-TEST(CacheSectors, OnTheirWayAreWaitedForAndTheOthersOfTheLineAreNot) {
+TEST(CacheSectors, AHitWaitsOnlyForItsOwnSectorsInFlight) {
     auto m = machine_with({{"c", make_cache({.sector = 32})}});
     m.tlbs["t"] = make_tlb({});
     m.paths["global"].tlbs.set({"t"});
@@ -227,7 +227,7 @@ TEST(CacheSectors, OnTheirWayAreWaitedForAndTheOthersOfTheLineAreNot) {
     EXPECT_EQ(rig.memory->access({.address = 0, .bytes = 32}, 1001), 1031) << "has been there for long";
 }
 
-TEST(CacheSectors, LargerInTheNextLevelFillThatLevelWhole) {
+TEST(CacheSectors, LargerOnesOfTheNextLevelAreFilledWhole) {
     // GT200's texture path: 32-byte lines before 256-byte lines.
     Rig rig(machine_with({{"l1", make_cache({.scope = "tpc", .line = 32, .sector = 32})},
                           {"l2", make_cache({.scope = "gpu", .line = 256, .sector = 256, .latency = 200})}}));
@@ -238,7 +238,7 @@ TEST(CacheSectors, LargerInTheNextLevelFillThatLevelWhole) {
     EXPECT_EQ(rig.load(256), 400);
 }
 
-TEST(CacheSectors, SpanningLinesAreAllLookedUp) {
+TEST(CacheSectors, ATransactionLooksUpAllLinesThatItSpans) {
     Rig rig(machine_with({{"l1", make_cache({.line = 256, .sector = 256})},
                           {"l2", make_cache({.scope = "gpu", .line = 64, .sector = 64, .ways = 8, .latency = 200})}}));
     EXPECT_EQ(rig.latency({.address = 0, .bytes = 4}), 400);
@@ -248,7 +248,7 @@ TEST(CacheSectors, SpanningLinesAreAllLookedUp) {
     EXPECT_EQ(counters.dram_bytes, 256U);
 }
 
-TEST(CacheHints, SkipTheCachesTheyName) {
+TEST(CacheHints, SkipTheNamedCaches) {
     Rig rig(two_levels());
     EXPECT_EQ(rig.latency({.address = 0, .bytes = 4, .hint = CacheHint::l2_only}), 400);
     EXPECT_EQ(rig.latency({.address = 0, .bytes = 4, .hint = CacheHint::l2_only}), 200);
@@ -297,8 +297,8 @@ TEST(Tlb, HasUnequalSets) {
     EXPECT_FALSE(all_hit(1, 2));
 }
 
-TEST(Tlb, DealsEntriesToUnequalSetsSoThatAsManyInARowFit) {
-    // Mei 2014, Fig. 11: 65 entries in a row stay, and each further one makes one more set overflow.
+TEST(Tlb, DealsConsecutivePagesToUnequalSetsUpToTheirCapacity) {
+    // Mei 2014, Fig. 11: 65 consecutive entries stay resident, and each further one makes one more set overflow.
     auto m = bare_machine();
     auto tlb = make_tlb({});
     tlb.ways = tlb.sets = tlb.entries = tlb.reach = {};
@@ -359,7 +359,7 @@ TEST(Tlb, PageWindowIsSwitchedAtACost) {
     EXPECT_EQ(rig.load(0), 490);
 }
 
-TEST(Tlb, WalksOfThePageTableGoThroughTheLastCache) {
+TEST(Tlb, PageWalksGoThroughTheLastCache) {
     auto m = machine_with({{"l2", make_cache({.scope = "gpu", .ways = 8, .latency = 200})}});
     m.tlbs["t"] = make_tlb({.ways = 2});
     m.paths["global"].tlbs.set({"t"});
@@ -373,7 +373,7 @@ TEST(Tlb, WalksOfThePageTableGoThroughTheLastCache) {
     EXPECT_EQ(rig.load(page), 200 + 50) << "no longer in the TLB, but the data and the entry are in the cache";
 }
 
-TEST(MemoryPaths, ShareTheCachesTheyName) {
+TEST(MemoryPaths, ShareTheNamedCaches) {
     auto m = bare_machine();
     m.caches["shared_l2"] = make_cache({.scope = "gpu", .latency = 200});
     m.caches["constant_l1"] = make_cache({.latency = 8});
@@ -389,7 +389,7 @@ TEST(MemoryPaths, ShareTheCachesTheyName) {
                 testing::ThrowsMessage<InputError>(HasSubstr("paths.texture")));
 }
 
-TEST(Stores, ThroughANearCacheDoNotAllocateUnlessDescribed) {
+TEST(Stores, DoNotAllocateInANearCacheUnlessDescribed) {
     auto m = two_levels();
     {
         Rig rig(m);
@@ -404,7 +404,7 @@ TEST(Stores, ThroughANearCacheDoNotAllocateUnlessDescribed) {
     EXPECT_EQ(rig.load(0, 1), 400) << "not in the L2";
 }
 
-TEST(Stores, OfAWriteBackCacheReachDramWhenTheirLineLeaves) {
+TEST(Stores, ReachDramWhenAWriteBackCacheEvictsTheirLine) {
     auto m = machine_with({{"l2", make_cache({.scope = "gpu", .sector = 32, .ways = 1, .sets = 1, .latency = 200})}});
     Rig rig(m);
     rig.store(0, 64);
@@ -423,12 +423,12 @@ TEST(Stores, OfAWriteBackCacheReachDramWhenTheirLineLeaves) {
     EXPECT_EQ(through.counters().dram_bytes, 32U);
 }
 
-TEST(Stores, AreDoneAtOnceWhenNothingElseIsUnderWay) {
+TEST(Stores, CompleteAtOnceWhenNothingElseIsInFlight) {
     Rig rig(two_levels());
     for (std::uint64_t i = 0; i < 100; ++i) EXPECT_EQ(rig.store(i * 128, 128), 0);
 }
 
-TEST(Atomics, AtOneAddressFollowEachOther) {
+TEST(Atomics, OnOneAddressAreServedOneByOne) {
     Rig rig(two_levels());
     const Transaction add{.address = 64, .bytes = 4, .kind = AccessKind::atomic};
     rig.latency(add);
@@ -464,7 +464,7 @@ TEST(Launches, CountEachAccessOnce) {
     EXPECT_EQ(counters.cache_misses.at("l1"), 0U);
 }
 
-TEST(Noise, IsAddedToLatencyOnRequestAndRepeatsWithTheSeed) {
+TEST(Noise, IsAddedOnRequestAndRepeatsWithTheSeed) {
     MemoryOptions options;
     options.noise.jitter_cycles = 5;
     options.noise.outlier_fraction = 0.1;

@@ -1,5 +1,4 @@
-// What a description must say before its memory can be simulated: each complaint names the leaf, what it found and what
-// it expected.
+// Descriptions whose memory cannot be simulated: each error names the leaf, what was found and what was expected.
 #include "memory_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -36,7 +35,7 @@ Machine whole() {
 
 class BadDescription : public testing::TestWithParam<Case> {};
 
-TEST_P(BadDescription, IsRejectedByTheNameOfTheLeaf) {
+TEST_P(BadDescription, IsRefusedByTheNameOfTheLeaf) {
     Machine m = whole();
     ASSERT_EQ(complaint(m), "");
     GetParam().spoil(m);
@@ -227,7 +226,7 @@ const std::vector<Case> kCases{
 INSTANTIATE_TEST_SUITE_P(Cases, BadDescription, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
 
-TEST(Description, NeedsNoPolicyWhereThereIsOneWay) {
+TEST(Description, NeedsNoPolicyForDirectMappedCaches) {
     auto m = machine_with({{"c", make_cache({.ways = 1, .sets = 8})}});
     m.caches["c"].policy = {};
     EXPECT_EQ(complaint(m), "");

@@ -13,8 +13,8 @@
 
 namespace gputomo::sim::test {
 
-/// Physical = virtual + `offset`, so that a cache that is found by the wrong address shows; the addresses from
-/// `alias_base` on are images of one piece of `alias_bytes`.
+/// Physical = virtual + `offset`, so that a cache lookup by the wrong address shows. Addresses from `alias_base` on are
+/// images of one piece of `alias_bytes`.
 class PlainAddresses : public AddressSpace {
 public:
     static constexpr std::uint64_t kUnmapped = std::uint64_t{1} << 60;
@@ -99,12 +99,12 @@ inline machine::Machine machine_with(const std::vector<std::pair<std::string, ma
     return m;
 }
 
-/// A memory system on which one access follows the other.
+/// A memory system that serves one access after the other.
 struct Rig {
     explicit Rig(const machine::Machine& machine, const MemoryOptions& options = {})
         : memory(make_memory_system(machine, addresses, options)) {}
 
-    /// Latency of an access that waits for the one before it and lets everything else come to rest.
+    /// Latency of an access that is issued when all earlier ones have completed and all queues are empty.
     double latency(Transaction t) {
         now += 100'000;
         const double done = memory->access(t, now);
@@ -129,7 +129,7 @@ struct Rig {
     double now = 0;
 };
 
-/// What building the memory system of `machine` complains of; empty when it doesn't.
+/// The error of building the memory system of `machine`; empty where there is none.
 inline std::string complaint(const machine::Machine& machine) {
     const PlainAddresses addresses;
     try {

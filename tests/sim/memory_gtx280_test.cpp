@@ -14,7 +14,7 @@ machine::Machine gtx280() {
     return machine::load(std::filesystem::path(GPUTOMO_SOURCE_DIR) / "machines" / "gtx280.json");
 }
 
-/// Latency of the second pass over `count` places `stride` apart, the same for all of them or -1.
+/// Latency of the second pass over `count` addresses `stride` apart, or -1 where it is not the same for all.
 double second_pass(Rig& rig, PathKind path, std::uint64_t count, std::uint64_t stride, std::uint64_t base = 0) {
     double common = 0;
     for (int pass = 0; pass < 2; ++pass)
@@ -44,13 +44,13 @@ TEST(Gtx280, GlobalTlbsReach8And32Megabytes) {
     const double hit = second_pass(rig, PathKind::global, 16, kMegabyte / 2);
     EXPECT_EQ(second_pass(rig, PathKind::global, 64, kMegabyte / 2, std::uint64_t{1} << 30), hit + 47)
         << "32 MB: the second level holds all";
-    // 16-way first level, 8-way second: 17 places that share a set of both.
+    // 17 addresses that share a set of the 16-way first level and of the 8-way second level.
     EXPECT_EQ(second_pass(rig, PathKind::global, 17, 4 * kMegabyte, std::uint64_t{1} << 32), hit + 47 + 211);
 }
 
-TEST(Gtx280, TextureAndConstantCachesTakeTheirLatencies) {
+TEST(Gtx280, TextureAndConstantCachesTakeThePublishedLatencies) {
     Rig rig(gtx280());
-    constexpr double kNearest = 4;  ///< cycles by which what the whole GPU shares is nearer to SM 0 than on average
+    constexpr double kNearest = 4;  ///< cycles by which levels of the whole GPU are nearer to SM 0 than on average
     EXPECT_EQ(second_pass(rig, PathKind::texture, 160, 32), 261);
     EXPECT_EQ(second_pass(rig, PathKind::texture, 1024, 256), 371 - kNearest);
     EXPECT_EQ(second_pass(rig, PathKind::constant, 32, 64), 8);

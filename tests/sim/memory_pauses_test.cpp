@@ -1,5 +1,4 @@
-// A memory that stands still now and then: what comes meanwhile waits, and what it gives on average stays what is
-// described.
+// A memory that pauses: accesses in a pause wait, and the mean bandwidth is the described one.
 #include "memory_fixture.hpp"
 #include "sim/memory/dram.hpp"
 #include "sim/memory/pauses.hpp"
@@ -35,7 +34,7 @@ machine::Machine pausing(bool banks = false) {
     return m;
 }
 
-TEST(MemoryPause, ClocksOfWorkAndOfTheWorldGoTogetherOutsideOfPauses) {
+TEST(MemoryPause, WorkingTimeStopsOnlyInPauses) {
     const Pauses pauses(pausing());
     EXPECT_DOUBLE_EQ(pauses.working(4999), 4999);
     EXPECT_DOUBLE_EQ(pauses.working(5000), 5000);
@@ -56,7 +55,7 @@ TEST(MemoryPause, ClocksOfWorkAndOfTheWorldGoTogetherOutsideOfPauses) {
     }
 }
 
-TEST(MemoryPause, AReadWaitsForTheEndOfThePauseThatItMeets) {
+TEST(MemoryPause, AReadWaitsForTheEndOfAPause) {
     for (const bool banks : {false, true}) {
         Dram dram(pausing(banks));
         EXPECT_DOUBLE_EQ(dram.read(0, 32, 4000).delay, 0);
@@ -66,7 +65,7 @@ TEST(MemoryPause, AReadWaitsForTheEndOfThePauseThatItMeets) {
     }
 }
 
-TEST(MemoryPause, WhatStreamsGetIsNetOfPauses) {
+TEST(MemoryPause, StreamsReachTheDescribedRateDespitePauses) {
     for (const bool paused : {true, false}) {
         auto machine = pausing();
         if (!paused) machine.memory.pause_interval = {}, machine.memory.pause_time = {};
@@ -74,7 +73,7 @@ TEST(MemoryPause, WhatStreamsGetIsNetOfPauses) {
         double end = 0;
         constexpr int kLines = 40'000;
         for (int i = 0; i < kLines; ++i) {
-            // As many under way as hide all waiting.
+            // Enough loads are in flight to hide all waiting.
             const double now = std::max(0.0, end - 2000);
             end = std::max(end, now + dram.read(static_cast<std::uint64_t>(i) * 128, 128, now).delay);
         }
@@ -82,24 +81,24 @@ TEST(MemoryPause, WhatStreamsGetIsNetOfPauses) {
     }
 }
 
-TEST(MemoryPause, WritesWaitToo) {
+TEST(MemoryPause, WritesWaitForPausesToo) {
     const auto longest_wait = [](bool paused) {
         auto machine = pausing();
         if (!paused) machine.memory.pause_interval = {}, machine.memory.pause_time = {};
         Dram dram(machine);
         for (std::uint64_t i = 0; i < 64; ++i)
-            (void)dram.read(i * 1024, 1024, 9'990);  // writes are for nothing while a channel is idle
+            (void)dram.read(i * 1024, 1024, 9'990);  // writes cost nothing while a channel is idle
         double longest = 0;
         for (std::uint64_t i = 0; i < 64; ++i) longest = std::max(longest, dram.write(i * 128, 128, 10'050));
         return longest;
     };
     const double plain = longest_wait(false);
     EXPECT_GT(plain, 1000);
-    // The queue is served 4% faster between pauses, of which one comes.
+    // One pause comes, and the queue is served 4% faster between pauses.
     EXPECT_NEAR(longest_wait(true), plain + 200 - 0.04 * plain, 30);
 }
 
-TEST(MemoryPause, LoadsOfAnIdleMemoryAreLateOnlyInPauses) {
+TEST(MemoryPause, LoadsOfAnIdleMemoryAreDelayedOnlyByPauses) {
     auto machine = test::bare_machine();
     machine.memory.pause_interval.set(5000);
     machine.memory.pause_time.set(200);
@@ -114,7 +113,7 @@ TEST(MemoryPause, LoadsOfAnIdleMemoryAreLateOnlyInPauses) {
     }
 }
 
-TEST(MemoryPause, HalfADescriptionIsRefused) {
+TEST(MemoryPause, RefusesAnIncompleteDescription) {
     const auto message_of = [](const machine::Machine& machine) -> std::string {
         try {
             const Dram dram(machine);
@@ -136,7 +135,7 @@ TEST(MemoryPause, HalfADescriptionIsRefused) {
     EXPECT_EQ(message_of(machine), "");
 }
 
-TEST(LinesOfMemory, LieAtDifferentDistancesAroundTheMean) {
+TEST(LinesOfMemory, HaveLatenciesSpreadAroundTheMean) {
     auto machine = test::bare_machine();
     machine.paths.at("global").memory_latency_line_range.set({390, 410});
     for (const int channels : {1, 4}) {
@@ -160,7 +159,7 @@ TEST(LinesOfMemory, LieAtDifferentDistancesAroundTheMean) {
     }
 }
 
-TEST(LinesOfMemory, ARangeThatIsNotAroundTheMeanIsRefused) {
+TEST(LinesOfMemory, RefuseARangeThatIsNotAroundTheMean) {
     for (const auto& range : {std::vector<std::int64_t>{390, 420}, {401, 405}, {390}, {-1, 801}}) {
         auto machine = test::bare_machine();
         machine.paths.at("global").memory_latency_line_range.set(range);

@@ -27,7 +27,7 @@ TagArray array_of(const Geometry& geometry, std::uint64_t seed = 1) {
     return {std::make_shared<const Geometry>(geometry), seed};
 }
 
-/// One letter a block; 'H' or '.' for each access.
+/// Each letter is an access to a block; 'H' is a hit, '.' a miss.
 std::string play(const Geometry& geometry, std::string_view accesses, std::uint64_t seed = 1) {
     TagArray tags = array_of(geometry, seed);
     std::string result;
@@ -38,19 +38,19 @@ std::string play(const Geometry& geometry, std::string_view accesses, std::uint6
 }
 
 TEST(ReplacementPolicy, LruEvictsTheLeastRecentlyUsed) {
-    // ABC fill; A is renewed, so D evicts B; B evicts C; A and D stay.
+    // ABC fill the set. A is used again, so D evicts B, and B evicts C. A and D stay resident.
     EXPECT_EQ(play(one_set("lru", 3), "ABC A D A B C"), "...H.H..");
     // A cyclic sequence one longer than the set never hits.
     EXPECT_EQ(play(one_set("lru", 3), "ABCD ABCD"), "........");
     EXPECT_EQ(play(one_set("lru", 3), "ABC CBA CAB"), "...HHHHHH");
 }
 
-TEST(ReplacementPolicy, FifoForgetsThatABlockWasUsed) {
-    // A is the oldest fill although it was used last: D evicts A, A evicts B, C and D stay.
+TEST(ReplacementPolicy, FifoIgnoresHits) {
+    // A is the oldest fill although it was used last: D evicts A, and A evicts B. C and D stay resident.
     EXPECT_EQ(play(one_set("fifo", 3), "ABC A D A C D B"), "...H..HH.");
 }
 
-TEST(ReplacementPolicy, SegmentedLruKeepsWhatWasUsedAgain) {
+TEST(ReplacementPolicy, SegmentedLruProtectsLinesThatAreUsedAgain) {
     // A and B are used again and protected: E evicts C and F evicts D, the oldest on probation; A and B stay.
     EXPECT_EQ(play(one_set("slru", 4), "ABCD AB E F AB CD"), "....HH..HH..");
     // C, used again as third, takes the place of A, which is on probation behind D: E evicts D, F evicts A.
@@ -87,7 +87,7 @@ TEST(ReplacementPolicy, NruClearsAllBitsOnlyWhenItNeedsAVictim) {
     EXPECT_EQ(play(one_set("nru", 3), "ABC D E F D"), "......H");
 }
 
-TEST(ReplacementPolicy, SrripProtectsWhatHitFromAScan) {
+TEST(ReplacementPolicy, SrripProtectsALineThatHitFromAScan) {
     // A hits, so its interval is 0; B, C, D have 2. E ages all by 1 and evicts B; F evicts C, G evicts D, all with A
     // at 1. The scan goes on: E, F, G have 2, A 1: H ages and evicts E (way 1). A is still there.
     EXPECT_EQ(play(one_set("srrip", 4), "ABCD A E F G H A"), "....H....H");
@@ -116,13 +116,13 @@ std::map<std::uint32_t, int> victims(const Geometry& geometry, int count, std::u
     return chosen;
 }
 
-TEST(ReplacementPolicy, RandomTakesAllWaysAlike) {
+TEST(ReplacementPolicy, RandomEvictsAllWaysEquallyOften) {
     const auto chosen = victims(one_set("random", 5), 50'000, 7);
     ASSERT_EQ(chosen.size(), 5U);
     for (const auto& [way, count] : chosen) EXPECT_NEAR(count, 10'000, 500) << way;  // 5 standard deviations
 }
 
-TEST(ReplacementPolicy, WayOddsTakesEachWayAsOftenAsDescribed) {
+TEST(ReplacementPolicy, WayOddsEvictsEachWayAsOftenAsDescribed) {
     // Mei 2014, 4.1: the way in the middle is replaced three times as often.
     const auto chosen = victims(one_set("way-odds", 4, {1 / 6.0, 1 / 2.0, 1 / 6.0, 1 / 6.0}), 60'000, 7);
     EXPECT_NEAR(chosen.at(0), 10'000, 500);
@@ -131,8 +131,8 @@ TEST(ReplacementPolicy, WayOddsTakesEachWayAsOftenAsDescribed) {
     EXPECT_NEAR(chosen.at(3), 10'000, 500);
 }
 
-TEST(ReplacementPolicy, DiceDependOnTheSeedOnly) {
-    // Two cycles in turn: which of their blocks stay depends on the rare fills that brrip protects.
+TEST(ReplacementPolicy, RandomPoliciesDependOnTheSeedOnly) {
+    // Two cyclic sequences alternate. Which blocks stay resident depends on the rare fills that brrip protects.
     std::string cycle;
     for (int i = 0; i < 320; ++i) cycle += i % 80 < 40 ? "ABCDEF" : "UVWXYZ";
     for (const auto* name : {"random", "brrip"}) {
@@ -144,7 +144,7 @@ TEST(ReplacementPolicy, DiceDependOnTheSeedOnly) {
 
 class EveryPolicy : public testing::TestWithParam<std::string_view> {};
 
-TEST_P(EveryPolicy, KeepsWhatFits) {
+TEST_P(EveryPolicy, NeverEvictsFromASetThatFits) {
     for (const std::uint32_t ways : {1U, 2U, 3U, 7U, 20U, 100U}) {
         const std::vector<double> odds(ways, 1.0 / ways);
         TagArray tags = array_of(one_set(std::string(GetParam()), ways, odds));
@@ -155,7 +155,7 @@ TEST_P(EveryPolicy, KeepsWhatFits) {
     }
 }
 
-TEST_P(EveryPolicy, ChoosesAWayThatExists) {
+TEST_P(EveryPolicy, ChoosesAnExistingWay) {
     const std::vector<std::uint32_t> set_ways{1, 5, 3, 17};
     const std::vector<double> odds{};
     if (GetParam() == "way-odds") return;  // one list of odds serves sets of one size only; the description is rejected
@@ -192,8 +192,8 @@ TEST(ReplacementPolicy, UnequalSetsKeepAsManyBlocksAsTheyHaveWays) {
     }
 }
 
-TEST(ReplacementPolicy, ManyWaysAreFoundByHashAsByAddress) {
-    // 600 ways in one set go through the index; LRU order must hold there as well.
+TEST(ReplacementPolicy, HashedLookupOfManyWaysKeepsLruOrder) {
+    // 600 ways in one set are found through the hash index, and LRU order holds there as well.
     TagArray tags = array_of(one_set("lru", 600));
     for (std::uint64_t block = 0; block < 600; ++block) (void)tags.lookup(block << kBlockShift, 1, true);
     (void)tags.lookup(0, 1, true);

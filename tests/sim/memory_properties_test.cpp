@@ -1,4 +1,4 @@
-// What holds for every geometry, policy and access pattern, tried on random ones. A failure names the seed of its case.
+// Properties of every geometry, policy and access pattern, on random ones. A failure names the seed of its case.
 #include "memory_fixture.hpp"
 #include "sim/memory/replacement.hpp"
 #include "sim/memory/tag_array.hpp"
@@ -50,7 +50,7 @@ Geometry random_geometry(Dice& dice, const std::string& policy) {
     return g;
 }
 
-/// A cache as a textbook has it: a list of blocks for each set, newest use first.
+/// A textbook cache: a list of blocks for each set, most recently used first.
 class PlainLru {
 public:
     explicit PlainLru(const Geometry& geometry) : geometry_(geometry), sets_(geometry.set_ways.size()) {}
@@ -92,7 +92,7 @@ bool hits(TagArray& tags, std::uint64_t address) {
     return tags.lookup(address, tags.sectors_of(address, 1), true).missing == 0;
 }
 
-TEST(MemoryProperty, LruAgreesWithALineByLineModel) {
+TEST(MemoryProperty, LruAgreesWithAListModel) {
     for (std::uint64_t seed = 0; seed < kCases; ++seed) {
         Dice dice(seed);
         const Geometry geometry = random_geometry(dice, "lru");
@@ -106,7 +106,7 @@ TEST(MemoryProperty, LruAgreesWithALineByLineModel) {
     }
 }
 
-TEST(MemoryProperty, AnArrayThatFitsHitsAfterItsFirstPassUnderEveryPolicy) {
+TEST(MemoryProperty, AnArrayThatFitsHitsAfterItsFirstPass) {
     for (const auto policy : replacement_policies())
         for (std::uint64_t seed = 0; seed < 40; ++seed) {
             Dice dice(seed);
@@ -140,7 +140,7 @@ TEST(MemoryProperty, LargerLruCachesOfTheSameSetsNeverMissMore) {
     }
 }
 
-TEST(MemoryProperty, ASecondLookupRightAfterTheFirstHitsUnderEveryPolicy) {
+TEST(MemoryProperty, ALookupRightAfterAnotherOfTheSameBlockHits) {
     for (const auto policy : replacement_policies())
         for (std::uint64_t seed = 0; seed < 40; ++seed) {
             Dice dice(seed);
@@ -183,13 +183,13 @@ machine::Machine random_machine(Dice& dice) {
     return m;
 }
 
-TEST(MemoryProperty, OneAccessAtATimeTakesADescribedLatency) {
+TEST(MemoryProperty, SingleAccessesTakeADescribedLatency) {
     const std::set<double> described{30, 80, 200, 250, 400, 450};
     for (std::uint64_t seed = 0; seed < kCases; ++seed) {
         Dice dice(seed);
         Rig rig(random_machine(dice));
         double now = 0;
-        for (int i = 0; i < 1000; ++i) {  // back to back: the queues are what a chain itself leaves behind
+        for (int i = 0; i < 1000; ++i) {  // back to back, so that queues hold only what the chain itself leaves
             const std::uint64_t address = dice.below(1 << 13) / 4 * 4;
             const double done = rig.memory->access(
                 {.address = address, .bytes = 4, .sm = static_cast<std::uint32_t>(dice.below(6))}, now);
@@ -199,7 +199,7 @@ TEST(MemoryProperty, OneAccessAtATimeTakesADescribedLatency) {
     }
 }
 
-TEST(MemoryProperty, LoadNeverMakesAnAccessFasterThanItsLevelAndHitsDontDependOnTime) {
+TEST(MemoryProperty, AccessesAreNeverFasterThanTheirLevelAndHitsDoNotDependOnTime) {
     for (std::uint64_t seed = 0; seed < kCases; ++seed) {
         Dice dice(seed);
         const auto m = random_machine(dice);

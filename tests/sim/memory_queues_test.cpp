@@ -1,4 +1,4 @@
-// What load does: bandwidths that come out as described, tables of outstanding misses that fill up, determinism.
+// Memory under load: described bandwidths, MSHRs and pending request tables that fill up, determinism.
 #include "memory_fixture.hpp"
 #include "sim/memory/outstanding.hpp"
 #include "sim/memory/server.hpp"
@@ -16,18 +16,18 @@
 namespace gputomo::sim::test {
 namespace {
 
-/// `sms` SMs with `warps` warps each; every warp issues its next transaction when the one before is done. All walk in
-/// order of time.
+/// `sms` SMs with `warps` warps each. Every warp issues its next transaction when the one before is done, and all
+/// transactions are issued in order of time.
 struct Stream {
     std::uint32_t sms = 6;
     std::uint32_t warps = 128;
     std::uint64_t transactions = 400'000;
     std::uint32_t bytes = 128;
-    /// The transaction with a running number: its address, and whether it loads or stores.
+    /// The transaction of each running number: its address, and whether it loads or stores.
     std::function<Transaction(std::uint64_t)> next;
 };
 
-/// Bytes a cycle, over the middle of the run: without the start, when queues fill, and the end, when they drain.
+/// Bytes per cycle over the middle of the run, without the start, when queues fill, and the end, when they drain.
 double rate(MemorySystem& memory, const Stream& stream) {
     using Event = std::pair<double, std::uint32_t>;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> ready;
@@ -43,20 +43,20 @@ double rate(MemorySystem& memory, const Stream& stream) {
         t.bytes = stream.bytes;
         t.sm = warp % stream.sms;
         const double done = memory.access(t, now);
-        // A store does not keep its warp waiting; one instruction in 4 cycles is issued at most.
+        // A store does not delay its warp; at most one instruction issues in 4 cycles.
         ready.emplace(std::max(now + 4, done), warp);
     }
     return static_cast<double>((stream.transactions - skipped) * stream.bytes) / (now - begin);
 }
 
 Transaction sequential(std::uint64_t i) { return {.address = i * 128}; }
-/// Reads one array and writes another, a transaction of each in turn.
+/// Reads one array and writes another, with alternating transactions.
 Transaction copying(std::uint64_t i) {
     return {.address = (i / 2) * 128 + (i % 2) * (std::uint64_t{1} << 34),
             .kind = i % 2 == 0 ? AccessKind::load : AccessKind::store};
 }
 
-TEST(Bandwidth, OfStreamingReadsIsThatDescribed) {
+TEST(Bandwidth, StreamingReadsReachTheDescribedBandwidth) {
     for (const std::int64_t channels : {1, 6, 8, 80}) {
         auto m = bare_machine();
         m.memory.channels.set(channels);
@@ -65,7 +65,7 @@ TEST(Bandwidth, OfStreamingReadsIsThatDescribed) {
     }
 }
 
-TEST(Bandwidth, FollowsFromGigabytesAndClock) {
+TEST(Bandwidth, FollowsFromGigabytesPerSecondAndClock) {
     auto m = bare_machine();
     m.clock.sm_mhz.set(1296);
     m.memory.read_bandwidth.set(138);
@@ -74,7 +74,7 @@ TEST(Bandwidth, FollowsFromGigabytesAndClock) {
     EXPECT_NEAR(rate(*rig.memory, {.next = sequential}), 138e3 / 1296, 1);
 }
 
-TEST(Bandwidth, WithoutAMeasuredRateIsThatOfTheChannelsElseOfThePins) {
+TEST(Bandwidth, WithoutAMeasuredRateChannelsOrPinsDecide) {
     auto m = bare_machine();
     m.memory.read_bandwidth = {};
     m.memory.peak_bandwidth.set(120);
@@ -87,7 +87,7 @@ TEST(Bandwidth, WithoutAMeasuredRateIsThatOfTheChannelsElseOfThePins) {
     EXPECT_NEAR(rate(*rig.memory, {.next = sequential}), 80, 0.8);
 }
 
-TEST(Bandwidth, OfCopiesIsThatDescribed) {
+TEST(Bandwidth, CopiesReachTheDescribedBandwidth) {
     for (const double copy : {60.0, 85.0, 100.0, 110.0}) {
         for (const std::int64_t channels : {1, 8}) {
             auto m = bare_machine();
@@ -101,7 +101,7 @@ TEST(Bandwidth, OfCopiesIsThatDescribed) {
     }
 }
 
-TEST(Bandwidth, OfCopiesThroughAWriteBackCacheIsThatDescribed) {
+TEST(Bandwidth, CopiesThroughAWriteBackCacheReachTheDescribedBandwidth) {
     auto m = machine_with({{"l2", make_cache({.scope = "gpu", .sector = 32, .ways = 16, .sets = 64, .latency = 200})}});
     m.memory.copy_bandwidth.set(80);
     Rig rig(m);
@@ -110,7 +110,7 @@ TEST(Bandwidth, OfCopiesThroughAWriteBackCacheIsThatDescribed) {
     EXPECT_NEAR(static_cast<double>(counters.dram_bytes), 400'000 * 128.0, 16 * 64 * 128.0);
 }
 
-TEST(Bandwidth, OfStoresAloneIsThatOfReads) {
+TEST(Bandwidth, StoresAloneReachTheBandwidthOfReads) {
     auto m = bare_machine();
     m.memory.copy_bandwidth.set(80);
     Rig rig(m);
@@ -120,7 +120,7 @@ TEST(Bandwidth, OfStoresAloneIsThatOfReads) {
         100, 1);
 }
 
-TEST(Bandwidth, OfAnSmIsThatOfItsPort) {
+TEST(Bandwidth, OneSmReachesTheRateOfItsPort) {
     auto m = bare_machine();
     m.memory.interconnect_bytes_per_cycle.set(8);
     Rig rig(m);
@@ -136,7 +136,7 @@ TEST(Bandwidth, OfAnSmIsThatOfItsPort) {
         8, 0.08);
 }
 
-TEST(Bandwidth, OfHitsIsThatOfTheCache) {
+TEST(Bandwidth, HitsReachTheRateOfTheCache) {
     auto l1 = make_cache({.ways = 4, .sets = 4});
     l1.bytes_per_cycle.set(24);
     auto l2 = make_cache({.scope = "gpu", .ways = 8, .sets = 16, .latency = 200});
@@ -154,7 +154,7 @@ TEST(Bandwidth, OfHitsIsThatOfTheCache) {
         50, 0.5);
 }
 
-TEST(Bandwidth, OfStridesOfPowersOfTwoUsesAllChannels) {
+TEST(Bandwidth, StridesOfPowersOfTwoUseAllChannels) {
     for (const int shift : {8, 10, 12, 16, 20, 24}) {
         auto m = bare_machine();
         m.memory.channels.set(8);
@@ -168,8 +168,8 @@ TEST(Bandwidth, OfStridesOfPowersOfTwoUsesAllChannels) {
 }
 
 TEST(Latency, GrowsByQueueingOnly) {
-    // Little's law: with few enough transactions under way the latency is the unloaded one, with more it is their
-    // number over the rate.
+    // Little's law: with few transactions in flight the latency is the unloaded one, with more it is their number
+    // divided by the rate.
     for (const std::uint32_t warps : {4U, 16U, 64U}) {
         Rig rig(bare_machine());
         const double under_way = 6 * warps;
@@ -180,8 +180,7 @@ TEST(Latency, GrowsByQueueingOnly) {
     }
 }
 
-// ---- outstanding misses
-// --------------------------------------------------------------------------------------------------------
+// ---- outstanding misses --------------------------------------------------------------------------------------------
 
 machine::Machine with_mshrs(std::int64_t entries, std::int64_t merge) {
     auto l1 = make_cache({.ways = 64, .sets = 64});
@@ -189,11 +188,11 @@ machine::Machine with_mshrs(std::int64_t entries, std::int64_t merge) {
     l1.outstanding_entries.set(entries);
     l1.outstanding_merge.set(merge);
     auto m = machine_with({{"l1", l1}});
-    m.memory.read_bandwidth.set(100'000);  // so that nothing else is waited for
+    m.memory.read_bandwidth.set(100'000);  // so that nothing else delays a load
     return m;
 }
 
-TEST(Mshr, MakesTheFirstMissBeyondItsEntriesWait) {
+TEST(Mshr, TheFirstMissBeyondItsEntriesWaits) {
     Rig rig(with_mshrs(128, 8));  // Lashgar 2015: Fermi
     for (std::uint64_t i = 0; i < 128; ++i)
         EXPECT_NEAR(rig.memory->access({.address = i * 128, .bytes = 4}, 0), 400, 0.5) << i;
@@ -201,7 +200,7 @@ TEST(Mshr, MakesTheFirstMissBeyondItsEntriesWait) {
     EXPECT_NEAR(rig.memory->access({.address = 500 * 128, .bytes = 4, .sm = 1}, 0), 400, 0.5) << "each SM has its own";
 }
 
-TEST(Mshr, FreesEntriesWhenDataCome) {
+TEST(Mshr, FreesAnEntryWhenItsDataCome) {
     Rig rig(with_mshrs(2, 8));
     EXPECT_EQ(rig.memory->access({.address = 0, .bytes = 4}, 0), 400);
     EXPECT_NEAR(rig.memory->access({.address = 128, .bytes = 4}, 100), 500, 0.1);
@@ -246,7 +245,7 @@ TEST(PendingRequestTable, HasOneEntryForAllTransactionsOfAnInstruction) {
         << "shares the entry of 45";
 }
 
-TEST(PendingRequestTable, TakesTransactionsWithoutANumberAsInstructions) {
+TEST(PendingRequestTable, CountsTransactionsWithoutANumberAsInstructions) {
     auto m = with_mshrs(2, 1);
     m.caches["l1"].outstanding_design.set("prt");
     Rig rig(m);
@@ -271,28 +270,27 @@ TEST(OutstandingTable, WaitsForTheEarliestRelease) {
     EXPECT_EQ(table.join(7, 155).start, 155);
 }
 
-// ---- servers
-// -------------------------------------------------------------------------------------------------------------------
+// ---- servers -------------------------------------------------------------------------------------------------------
 
-TEST(Server, IsFreeForWorkThatComesOneByOne) {
+TEST(Server, StartsSingleRequestsAtOnce) {
     Server server(64);
     double now = 3;
     for (int i = 0; i < 1000; ++i, now += 5) EXPECT_EQ(server.reserve(now, 5), now);
 }
 
-TEST(Server, QueuesWorkThatComesTogether) {
+TEST(Server, QueuesRequestsThatArriveTogether) {
     Server server(64);
     for (int i = 0; i < 40; ++i) EXPECT_DOUBLE_EQ(server.reserve(0, 6), i * 6);
     EXPECT_DOUBLE_EQ(server.busy_until(), 240);
 }
 
-TEST(Server, DoesNotDelayAnEarlierArrivalByALaterOneWalkedBefore) {
+TEST(Server, DoesNotDelayAnEarlierArrivalThatBooksLater) {
     Server server(256);
     EXPECT_EQ(server.reserve(1000, 10), 1000);
     EXPECT_EQ(server.reserve(100, 10), 100);
 }
 
-TEST(Server, DoesAtMostACycleOfWorkPerCycleInAnyOrder) {
+TEST(Server, NeverExceedsItsRateInAnyOrderOfArrivals) {
     std::mt19937 random(1);
     Server server(1024);
     double end = 0, work = 0;
@@ -313,7 +311,7 @@ TEST(Server, KeepsItsRateWhenTheQueueOutgrowsTheCalendar) {
     for (int i = 0; i < 10'000; ++i) EXPECT_NEAR(server.reserve(0, 2), i * 2, 1e-6);
 }
 
-TEST(MemorySystem, RepeatsItselfForASeed) {
+TEST(MemorySystem, GivesTheSameTimesForTheSameSeed) {
     auto l1 = make_cache({.ways = 4, .sets = 4, .policy = "random"});
     auto l2 = make_cache({.scope = "gpu", .ways = 8, .sets = 16, .policy = "brrip", .latency = 200});
     const auto m = machine_with({{"l1", l1}, {"l2", l2}});

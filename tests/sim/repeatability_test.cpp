@@ -1,4 +1,4 @@
-// The same seed gives the same run, and noise does what it says.
+// Runs repeat: one seed gives the same run again, and noise has the requested distribution.
 #include "launching.hpp"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kLoads = 400;
 
-/// A machine whose L1 throws dice.
+/// A machine whose L1 replaces lines at random.
 machine::Machine dicing_machine() {
     auto machine = small_machine();
     machine.caches["l1"] = small_cache(64, 4, 4, 100, "random");
@@ -21,7 +21,7 @@ machine::Machine dicing_machine() {
     return machine;
 }
 
-/// Latency of each of 400 loads of a chase through `bytes`, by one thread.
+/// Latency of each of 400 loads of a pointer chase through `bytes`, by one thread.
 std::vector<double> latencies(const machine::Machine& machine, const Options& options, int bytes) {
     const auto gpu = make_device(machine, options);
     device::Buffer ring(*gpu, Bytes(bytes));
@@ -52,7 +52,7 @@ double deviation(const std::vector<double>& values) {
     return std::sqrt(sum / static_cast<double>(values.size()));
 }
 
-TEST(Repeatability, OneSeedGivesOneRunAndAnotherSeedAnother) {
+TEST(Repeatability, TheSameSeedGivesTheSameRunAndAnotherSeedAnother) {
     const auto with = [](std::uint64_t seed) {
         return latencies(dicing_machine(), {.seed = seed, .noise = {.jitter_cycles = 3}}, 2048);
     };
@@ -60,12 +60,12 @@ TEST(Repeatability, OneSeedGivesOneRunAndAnotherSeedAnother) {
     EXPECT_NE(with(7), with(8));
 }
 
-TEST(Repeatability, WithoutNoiseTheSeedOnlyThrowsTheDiceOfPolicies) {
+TEST(Repeatability, WithoutNoiseTheSeedChangesRandomPoliciesOnly) {
     EXPECT_EQ(latencies(small_machine(), {.seed = 1}, 2048), latencies(small_machine(), {.seed = 2}, 2048));
     EXPECT_NE(latencies(dicing_machine(), {.seed = 1}, 2048), latencies(dicing_machine(), {.seed = 2}, 2048));
 }
 
-TEST(Noise, JitterHasItsDeviationAndNoBias) {
+TEST(Noise, JitterHasTheRequestedDeviationAndNoBias) {
     const auto quiet = latencies(small_machine(), {}, 512);
     const auto noisy = latencies(small_machine(), {.noise = {.jitter_cycles = 8}}, 512);
     EXPECT_LT(deviation(quiet), 1.0);
@@ -73,14 +73,14 @@ TEST(Noise, JitterHasItsDeviationAndNoBias) {
     EXPECT_NEAR(mean(noisy), mean(quiet), 2);
 }
 
-TEST(Noise, OutliersComeAsOftenAndAsLargeAsAsked) {
+TEST(Noise, OutliersHaveTheRequestedRateAndSize) {
     const auto found = latencies(small_machine(), {.noise = {.outlier_fraction = 0.1, .outlier_cycles = 5000}}, 512);
     const auto outliers = std::count_if(found.begin(), found.end(), [](double c) { return c > 4000; });
     EXPECT_NEAR(static_cast<double>(outliers), 40, 20);
     EXPECT_THAT(found, testing::Each(testing::Lt(6000.0)));
 }
 
-TEST(Noise, ClockDriftChangesTheTimeOfALaunchAndNotItsCycles) {
+TEST(Noise, ClockDriftChangesTheTimeOfALaunchButNotItsCycles) {
     const auto gpu = make_device(small_machine(), {.noise = {.clock_drift = 0.05}});
     KernelBuilder k("drift", kTarget);
     const Reg r = k.reg(Type::u32);

@@ -1,5 +1,4 @@
-// Issue slots that instructions take beyond one, and blocks that start one after the other: what the description says
-// is what kernels take.
+// Kernels take the described issue slots, forwarding latencies, and intervals between block and warp starts.
 #include "launching.hpp"
 #include "units/error.hpp"
 
@@ -19,7 +18,7 @@ double adds(const machine::Machine& machine) {
         512);
 }
 
-TEST(IssueSlots, AnInstructionThatTakesTwoHalvesTheRateOfIssue) {
+TEST(IssueSlots, TwoSlotsHalveTheIssueRate) {
     auto machine = wide_machine();
     const double single = adds(machine);
     machine.pipelines["sp"].issue_slots.set(2);
@@ -30,7 +29,7 @@ TEST(IssueSlots, AnInstructionThatTakesTwoHalvesTheRateOfIssue) {
     EXPECT_THROW(static_cast<void>(adds(machine)), InputError);
 }
 
-/// Cycles of a special function, or of a load from shared memory, and of the instruction that waits for it.
+/// Cycles of a special function or of a load from shared memory, together with the instruction that waits for it.
 double pair_of(const machine::Machine& machine, std::string_view first, std::string_view second) {
     const auto pairs = [&](int count) {
         const std::string source(first), waiting(second);
@@ -50,7 +49,7 @@ double pair_of(const machine::Machine& machine, std::string_view first, std::str
     return (static_cast<double>(pairs(8)) - pairs(4)) / 4;
 }
 
-TEST(Forwarding, OnlyTheCoresHaveAResultAtAnotherTime) {
+TEST(Forwarding, OnlyCudaCoresGetAResultAtAnotherTime) {
     auto machine = small_machine();
     machine.pipelines.at("sfu").latency.set(28);
     const double load = pair_of(machine, "ld.shared.b32", "none"),
@@ -79,7 +78,7 @@ double empty_blocks(const machine::Machine& machine, std::uint32_t blocks, std::
     return module->kernel("empty").launch({.grid = {blocks}, .block = {threads}}).elapsed.count();
 }
 
-TEST(Starts, BlocksOfTheGpuAndWarpsOfAnSmKeepTheirDistance) {
+TEST(Starts, BlocksAndWarpsStartAtTheirIntervals) {
     auto machine = small_machine();
     const double cycle = 1000 / *machine.clock.sm_mhz;
     machine.launch.block_interval.set(50);

@@ -1,4 +1,4 @@
-// What a description must say, or may not say, before its SMs can be simulated: each complaint names the leaf.
+// Descriptions whose SMs cannot be simulated: each error names the leaf.
 #include "launching.hpp"
 #include "machine/json.hpp"
 #include "units/error.hpp"
@@ -122,9 +122,9 @@ std::string load_complaint(const Machine& machine, const std::string& mnemonic) 
     return message_of([&] { (void)gpu->load(k.text()); });
 }
 
-TEST(TransactionSizes, ThatAreNoneAreRefusedAndLargeOnesServeAWarp) {
-    auto machine = machine::load(
-        GPUTOMO_SOURCE_DIR "/machines/gtx280.json");  // loads of one thread and of a whole warp have a latency each
+TEST(TransactionSizes, RefuseAnEmptyListAndAcceptLargeSizes) {
+    auto machine = machine::load(GPUTOMO_SOURCE_DIR
+                                 "/machines/gtx280.json");  // describes latencies of one thread and of a whole warp
     machine.memory.transaction_sizes.set({});
     EXPECT_THAT(complaint(machine), HasSubstr("memory.transaction_sizes: found an empty list"));
     machine.memory.transaction_sizes.set({256});
@@ -132,7 +132,7 @@ TEST(TransactionSizes, ThatAreNoneAreRefusedAndLargeOnesServeAWarp) {
     EXPECT_EQ(complaint(machine), "");
 }
 
-TEST(OperationCosts, NameTheLeafThatARowLacks) {
+TEST(OperationCosts, NameTheMissingLeafOfARow) {
     auto machine = small_machine();
     machine.operations["add.s32"].latency = {};
     EXPECT_THAT(load_complaint(machine, "sub.s32"), HasSubstr("operations[add.s32].latency: missing"));
@@ -146,13 +146,13 @@ TEST(OperationCosts, NameTheLeafThatARowLacks) {
     EXPECT_THAT(load_complaint(machine, "add.s32"), HasSubstr("operations[add.s32].units: found \"alu\""));
 }
 
-TEST(OperationCosts, NameTheInstructionThatNothingDescribes) {
+TEST(OperationCosts, NameAnInstructionWithoutADescribedFamily) {
     auto machine = small_machine();
     for (const auto* key : {"add.s32", "add.f32"}) machine.operations.erase(key);
     EXPECT_THAT(load_complaint(machine, "xor.b32"), HasSubstr("operations[xor.b32]: missing"));
 }
 
-TEST(OperationCosts, AnOperationWithoutUnitsHasOneOfItsOwn) {
+TEST(OperationCosts, AnOperationWithoutUnitsHasAUnitOfItsOwn) {
     auto machine = small_machine();
     machine.operations["mul.lo.s32"].units = {};
     machine.operations["mul.lo.s32"].instructions = {};
@@ -171,7 +171,7 @@ TEST(OperationCosts, AnOperationWithoutUnitsHasOneOfItsOwn) {
     EXPECT_NEAR(time(1), 64 * 16 * 8, 500) << "8 warps, 16 cycles for each product; the sums run beside them";
 }
 
-TEST(OperationCosts, UnitsMayBeSaidByThePipelines) {
+TEST(OperationCosts, PipelinesCanListTheOperationsTheyExecute) {
     auto machine = small_machine();
     machine.operations["mul.lo.s32"].units = {};
     machine.pipelines["alu"].lanes.set(2);

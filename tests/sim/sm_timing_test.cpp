@@ -1,5 +1,4 @@
-// What each field of the description does to time: issue, units, branches, scoreboard, instruction supply, paths of
-// memory.
+// The effect of each field of the description on time: issue, units, branches, scoreboard, fetch and memory paths.
 #include "launching.hpp"
 #include "units/error.hpp"
 
@@ -40,7 +39,7 @@ TEST(SmTiming, IndependentInstructionsOfAWarpAreTheIlpLatencyApart) {
     EXPECT_EQ(each(machine, two_adds), 6);
 }
 
-TEST(SmTiming, DualIssueTakesIndependentInstructionsTogether) {
+TEST(SmTiming, DualIssuePairsIndependentInstructions) {
     auto machine = wide_machine();
     machine.issue.ilp_latency.set(3);
     machine.issue.dual_issue.set(2);
@@ -52,14 +51,14 @@ TEST(SmTiming, DualIssueTakesIndependentInstructionsTogether) {
     EXPECT_EQ(each(machine, two_adds, 32, 512), 2 * 16) << "the unit takes one warp a cycle";
 }
 
-TEST(SmTiming, TwoUnitsOfOneOperationAreBothKeptBusy) {
-    // small_machine() issues every 2 cycles to an SP that takes a multiplication each 4 cycles, and an SFU that does
-    // each 10.
+TEST(SmTiming, AnOperationOfTwoUnitsKeepsBothBusy) {
+    // small_machine() issues every 2 cycles to an SP, which takes a multiplication every 4 cycles, and an SFU, which
+    // takes one every 10.
     const auto mul = [](KernelBuilder& k, Reg) { k("mul.f32", k.reg(Type::f32), 1.0F, 2.0F); };
     EXPECT_NEAR(each(small_machine(), mul, 140, 512) / 16, 32 / 11.2, 0.01);
 }
 
-TEST(SmTiming, OneWarpHasAllLanesOfAUnitThatTheSchedulersShare) {
+TEST(SmTiming, OneWarpUsesAllLanesOfAUnitThatSchedulersShare) {
     auto machine = small_machine();
     machine.issue.schedulers_per_sm.set(2);
     machine.pipelines["sfu"].lanes.set(4);
@@ -70,8 +69,8 @@ TEST(SmTiming, OneWarpHasAllLanesOfAUnitThatTheSchedulersShare) {
     machine.pipelines["sfu"].scope.set("sm");
     EXPECT_EQ(each(machine, root, 32, 32), 8);
     EXPECT_EQ(each(machine, root, 32, 64), 16) << "two warps, all lanes in turn";
-    // Three warps of dependent instructions hide 22 cycles, as on a GTX 480 (Volkov 2016, Table 6.3); one scheduler has
-    // two of them.
+    // Three warps of dependent instructions hide 22 cycles, as on a GTX 480 (Volkov 2016, Table 6.3). One scheduler has
+    // two of the warps.
     const auto chain = [](int count) {
         return [count](KernelBuilder& k, Reg r) {
             const Reg x = k.reg(Type::f32);
@@ -83,9 +82,9 @@ TEST(SmTiming, OneWarpHasAllLanesOfAUnitThatTheSchedulersShare) {
     EXPECT_NEAR((cycles(machine, chain(128), 96) - cycles(machine, chain(64), 96)) / 64.0, 3 * 8, 0.5);
 }
 
-TEST(SmTiming, AWarpWhoseUnitIsInDemandIsNotPassedOver) {
-    // Warps that come to an addition find the SP taken by other warps' multiplications, which could use either unit.
-    // Where they lose their turns, they fall behind, and the block's last warp takes twice as long as the first.
+TEST(SmTiming, AWarpThatWaitsForABusyUnitIsNotStarved) {
+    // Warps at an addition find the SP busy with other warps' multiplications, which could use either unit. If such
+    // warps were passed over, they would fall behind, and the last warp would take twice as long as the first.
     const auto times = stored_by_threads(small_machine(), 512, [](KernelBuilder& k, Reg, Reg result) {
         const Reg product = k.reg(Type::f32), count = k.reg(Type::u32);
         k("mov.f32", product, 1.0F);
@@ -113,7 +112,7 @@ TEST(SmTiming, LoadsDoNotPairWithLoads) {
     EXPECT_EQ(each(machine, loads), 2);
 }
 
-TEST(SmTiming, ConflictsBeyondWhatOneIssueServesTakeIssueSlots) {
+TEST(SmTiming, BankConflictsBeyondOneIssueTakeIssueSlots) {
     auto machine = wide_machine();
     machine.shared.conflict_cost.set(0);
     machine.shared.bytes_per_cycle.set(1024);
@@ -132,7 +131,7 @@ TEST(SmTiming, ConflictsBeyondWhatOneIssueServesTakeIssueSlots) {
     EXPECT_EQ(issue_slots(64) - issue_slots(32) - without, 32U * 3) << "16 ways by fours";
 }
 
-TEST(SmTiming, BranchesTakeWhatIsDescribed) {
+TEST(SmTiming, BranchesTakeTheDescribedLatency) {
     auto machine = small_machine();
     machine.issue.branch_latency_taken.set(60);
     machine.issue.branch_latency_untaken.set(30);
@@ -150,7 +149,7 @@ TEST(SmTiming, BranchesTakeWhatIsDescribed) {
     EXPECT_EQ(each(machine, branch(false)), setp + 30);
 }
 
-TEST(SmTiming, TheScoreboardHoldsSoManyLoadsOfAWarp) {
+TEST(SmTiming, TheScoreboardLimitsAWarpsLoadsInFlight) {
     auto machine = wide_machine();
     const auto loads = [&](int count) {
         const auto gpu = make_device(machine, {});
@@ -175,7 +174,7 @@ TEST(SmTiming, TheScoreboardHoldsSoManyLoadsOfAWarp) {
     EXPECT_GT(loads(8), eight + 350) << "the second four wait for the first";
 }
 
-TEST(SmTiming, SleepsAndFencesHoldTheWarp) {
+TEST(SmTiming, SleepsAndFencesDelayTheWarp) {
     EXPECT_NEAR(each(small_machine(), [](KernelBuilder& k, Reg) { k("nanosleep.u32", 500); }), 500, 1) << "1 GHz";
     const auto gpu = make_device(small_machine(), {});
     const device::Buffer data(*gpu, Bytes(64));
@@ -195,8 +194,7 @@ TEST(SmTiming, SleepsAndFencesHoldTheWarp) {
     EXPECT_GT(elapsed(true), 440U);
 }
 
-// ---- instruction supply
-// ------------------------------------------------------------------------------------------------
+// ---- instruction supply --------------------------------------------------------------------------------------------
 
 /// Instructions of 8 bytes from a cache of 1 KiB with lines of 64, memory at 200 cycles.
 machine::Machine fetching_machine() {
@@ -207,7 +205,7 @@ machine::Machine fetching_machine() {
     return machine;
 }
 
-/// Cycles per instruction of a loop with so many adds in its body, after the first turn.
+/// Cycles per instruction of a loop with `body` adds in its body, after the first iterations.
 double per_instruction(const machine::Machine& machine, int body) {
     const auto loop = [&](int turns) {
         return cycles(machine, [&](KernelBuilder& k, Reg r) {
@@ -217,7 +215,7 @@ double per_instruction(const machine::Machine& machine, int body) {
     return static_cast<double>(loop(12) - loop(4)) / (8.0 * (body + 3));
 }
 
-TEST(InstructionSupply, CodeThatFitsIsFreeAndCodeThatDoesNotCostsItsLines) {
+TEST(InstructionSupply, OnlyCodeBeyondTheCacheCostsFetches) {
     EXPECT_NEAR(per_instruction(small_machine(), 200), 24, 0.5);
     EXPECT_NEAR(per_instruction(fetching_machine(), 60), 24, 0.5);
     EXPECT_NEAR(per_instruction(fetching_machine(), 400), 24 + (200.0 - 10) / 8, 5)
@@ -231,10 +229,9 @@ TEST(InstructionSupply, PrefetchedLinesCostLess) {
     EXPECT_LT(per_instruction(machine, 400), plain - 15);
 }
 
-// ---- paths of memory
-// ---------------------------------------------------------------------------------------------------
+// ---- memory paths --------------------------------------------------------------------------------------------------
 
-/// Cycles of one load by a whole warp, `stride` bytes between the threads' addresses, behind a first one that warms
+/// Cycles of one load by a whole warp, with `stride` bytes between the threads' addresses. A first load warms the
 /// caches.
 double load_latency(const machine::Machine& machine, const std::string& mnemonic, int stride) {
     const auto gpu = make_device(machine, {});
@@ -270,26 +267,26 @@ machine::Machine cached_machine() {
     return machine;
 }
 
-TEST(MemoryPaths, ALineIsOneTransactionAndEachFurtherOneComesACycleLater) {
+TEST(MemoryPaths, EachTransactionBeyondTheFirstAddsACycle) {
     const auto machine = cached_machine();
     const double one = load_latency(machine, "ld.global.u32", 0);
     EXPECT_EQ(load_latency(machine, "ld.global.u32", 4), one) << "four sectors of a line";
     EXPECT_EQ(load_latency(machine, "ld.global.u32", 128), one + 31);
 }
 
-TEST(MemoryPaths, LoadsThatPassByTheFirstCacheTakeTheSecondsLatency) {
+TEST(MemoryPaths, LoadsThatSkipTheFirstCacheTakeTheLatencyOfTheSecond) {
     const auto machine = cached_machine();
     EXPECT_EQ(load_latency(machine, "ld.global.cg.u32", 4) - load_latency(machine, "ld.global.u32", 4), 100);
 }
 
-TEST(MemoryPaths, ConstantsAreServedAWordAtATime) {
+TEST(MemoryPaths, ConstantsAreServedOneWordAtATime) {
     const auto machine = cached_machine();
     const double uniform = load_latency(machine, "ld.const.u32", 0);
     EXPECT_EQ(load_latency(machine, "ld.const.u32", 4), uniform + 31);
     EXPECT_EQ(load_latency(machine, "ld.global.u32", 0) - uniform, 30);
 }
 
-TEST(MemoryPaths, ReadOnlyLoadsTakeTheTexturePathWhereItIsAnother) {
+TEST(MemoryPaths, ReadOnlyLoadsTakeTheTexturePathUpToPascal) {
     auto machine = cached_machine();
     machine.identity.compute_capability_minor.set(5);
     machine.identity.compute_capability_major.set(3);
@@ -298,14 +295,14 @@ TEST(MemoryPaths, ReadOnlyLoadsTakeTheTexturePathWhereItIsAnother) {
     EXPECT_EQ(load_latency(machine, "ld.global.nc.u32", 0), load_latency(machine, "ld.global.u32", 0));
 }
 
-TEST(MemoryPaths, AKernelThatUsesAPathThatIsNotDescribedIsToldSo) {
+TEST(MemoryPaths, RefusesAKernelThatUsesAMissingPath) {
     auto machine = cached_machine();
     machine.paths.erase("constant");
     EXPECT_THAT(message_of([&] { (void)load_latency(machine, "ld.const.u32", 0); }),
                 testing::HasSubstr("paths.constant: missing"));
 }
 
-TEST(MemoryPaths, TexturesGiveTexelsAndZeroBesideThem) {
+TEST(MemoryPaths, TexturesGiveTexelsAndZeroOutside) {
     const auto gpu = make_device(cached_machine(), {});
     device::Buffer texels(*gpu, Bytes(64));
     texels.write(std::vector<std::uint32_t>{5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20});
@@ -342,7 +339,7 @@ double local_latency(const machine::Machine& machine) {
     return (chase(64) - chase(32)) / 32.0;
 }
 
-TEST(MemoryPaths, LocalMemoryTakesTheGlobalPathUnlessItHasItsOwn) {
+TEST(MemoryPaths, LocalMemoryTakesTheGlobalPathWithoutOneOfItsOwn) {
     auto machine = cached_machine();
     EXPECT_EQ(local_latency(machine), 50 + 1) << "two words a load, a cycle apart";
     machine.paths["global"].caches.set({"l2"});
@@ -352,7 +349,7 @@ TEST(MemoryPaths, LocalMemoryTakesTheGlobalPathUnlessItHasItsOwn) {
     EXPECT_EQ(local_latency(machine), 50 + 1);
 }
 
-TEST(MemoryPaths, AtomicsOnOneWordOfSharedMemoryAreServedOneByOne) {
+TEST(MemoryPaths, SharedAtomicsOnOneWordAreServedOneByOne) {
     const auto atomics = [](int stride) {
         const auto chain = [&](int count) {
             return cycles(
@@ -369,10 +366,9 @@ TEST(MemoryPaths, AtomicsOnOneWordOfSharedMemoryAreServedOneByOne) {
     EXPECT_EQ(atomics(0), atomics(4) + 15 * 16) << "16 threads, 16 cycles for each further way";
 }
 
-// ---- residency
-// ---------------------------------------------------------------------------------------------------------
+// ---- residency -----------------------------------------------------------------------------------------------------
 
-/// Blocks of 64 threads that are on the SM at the same time.
+/// Blocks of 64 threads that are resident on the SM at once.
 std::size_t resident(const machine::Machine& machine, int registers, int shared_bytes) {
     const auto gpu = make_device(machine, {});
     KernelBuilder k("resident", kTarget);
@@ -412,7 +408,7 @@ TEST(Residency, IsLimitedByThreadsBlocksRegistersAndSharedMemory) {
     EXPECT_EQ(resident(machine, 4, 4096), 3U) << "4112 bytes are 9 units";
 }
 
-TEST(Residency, BlocksThatCannotFitAreRefused) {
+TEST(Residency, RefusesBlocksThatCannotFit) {
     auto machine = small_machine();
     machine.topology.registers_per_sm.set(1024);
     EXPECT_THAT(message_of([&] { (void)resident(machine, 40, 0); }), testing::HasSubstr("the SM has 1024 registers"));
@@ -424,7 +420,7 @@ TEST(Residency, BlocksThatCannotFitAreRefused) {
                 testing::HasSubstr("bytes of shared memory per block asked"));
 }
 
-TEST(Residency, AKernelMayLimitItsBlocks) {
+TEST(Residency, RespectsTheKernelsOwnLimits) {
     const auto gpu = make_device(small_machine(), {});
     KernelBuilder k("small", kTarget);
     (void)k.param(Type::u64, "out");
@@ -435,7 +431,7 @@ TEST(Residency, AKernelMayLimitItsBlocks) {
                 testing::HasSubstr("64 threads per block asked; .maxntid is 32"));
 }
 
-TEST(Residency, PropertiesSayWhatAThreadNeeds) {
+TEST(Residency, KernelPropertiesReportRegistersAndMemory) {
     const auto gpu = make_device(small_machine(), {});
     KernelBuilder k("needs", kTarget);
     const Reg out = k.param(Type::u64, "out");
@@ -449,7 +445,7 @@ TEST(Residency, PropertiesSayWhatAThreadNeeds) {
     EXPECT_EQ(properties.local_per_thread, Bytes(24));
 }
 
-TEST(Residency, ParametersTakeNoRegistersWhileTheyWait) {
+TEST(Residency, UnreadParametersTakeNoRegisters) {
     const auto gpu = make_device(small_machine(), {});
     KernelBuilder k("parameters", kTarget);
     const Reg out = k.param(Type::u64, "out");
@@ -462,7 +458,7 @@ TEST(Residency, ParametersTakeNoRegistersWhileTheyWait) {
     const auto module = gpu->load(k.text());
     EXPECT_EQ(module->kernel("parameters").properties().registers_per_thread, 3)
         << "the sum, and the address while it is stored";
-    // One that is written to is a register like others.
+    // A parameter that the kernel overwrites takes a register.
     KernelBuilder written("written", kTarget);
     const Reg to = written.param(Type::u64, "to"), first = written.param(Type::u32, "first"),
               second = written.param(Type::u32, "second");
