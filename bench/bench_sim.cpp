@@ -1,4 +1,4 @@
-// Speed of the simulated GPU: warp instructions, or loads of a pointer chase, a second.
+// Speed of the simulated GPU: warp instructions, loads of a pointer chase, or transactions per second.
 #include "machine/json.hpp"
 #include "ptx/builder.hpp"
 #include "sim/simulator.hpp"
@@ -28,7 +28,7 @@ ptx::Target target_of(const device::Device& gpu) {
     return {target.version_major, target.version_minor, target.sm};
 }
 
-/// Launches again and again; items are what `count` says of the counters of one launch.
+/// Launches the kernel repeatedly. `count` takes the items of one launch from its counters.
 void launch_repeatedly(benchmark::State& state, SimulatedDevice& gpu, const KernelBuilder& kernel,
                        const device::Launch& launch, const std::function<double(const Counters&)>& count) {
     const auto module = gpu.load(kernel.text());
@@ -42,9 +42,9 @@ void launch_repeatedly(benchmark::State& state, SimulatedDevice& gpu, const Kern
 
 double warp_instructions(const Counters& counters) { return static_cast<double>(counters.warp_instructions); }
 
-/// One thread follows pointers through `bytes` of memory, `stride` apart.
+/// Pointer chase of one thread through `bytes` of memory, `stride` bytes apart.
 void chase(benchmark::State& state, const std::string& machine, std::int64_t bytes, std::int64_t stride) {
-    constexpr int kUnroll = 64, kTurns = 2000;
+    constexpr int kUnroll = 64, kIterations = 2000;
     const auto gpu = device_of(machine);
     device::Buffer ring(*gpu, Bytes(bytes));
     std::vector<std::uint64_t> words(static_cast<std::size_t>(bytes / 8));
@@ -52,32 +52,32 @@ void chase(benchmark::State& state, const std::string& machine, std::int64_t byt
         words[static_cast<std::size_t>(at / 8)] = ring.address() + static_cast<std::uint64_t>((at + stride) % bytes);
     ring.write(words);
     KernelBuilder k("chase", target_of(*gpu));
-    const Reg p = k.param(Type::u64, "ring"), turns = k.param(Type::u32, "turns");
-    k.loop(turns, [&] { k.repeat(kUnroll, [&](int) { k("ld.global.u64", p, Mem(p)); }); });
+    const Reg p = k.param(Type::u64, "ring"), iterations = k.param(Type::u32, "iterations");
+    k.loop(iterations, [&] { k.repeat(kUnroll, [&](int) { k("ld.global.u64", p, Mem(p)); }); });
     device::Launch launch{.block = {1}};
-    launch.arguments.add(ring.address()).add(std::uint32_t{kTurns});
-    launch_repeatedly(state, *gpu, k, launch, [](const Counters&) { return double{kUnroll} * kTurns; });
+    launch.arguments.add(ring.address()).add(std::uint32_t{kIterations});
+    launch_repeatedly(state, *gpu, k, launch, [](const Counters&) { return double{kUnroll} * kIterations; });
 }
 BENCHMARK_CAPTURE(chase, dram_gtx280, kGtx280, 1 << 20, 512);
 BENCHMARK_CAPTURE(chase, l1_kepler, kKepler, 8 << 10, 128);
 BENCHMARK_CAPTURE(chase, l2_kepler, kKepler, 256 << 10, 128);
 BENCHMARK_CAPTURE(chase, dram_kepler, kKepler, 8 << 20, 128);
 
-/// Every SM full of warps that load from the cache and compute: one load to seven arithmetic instructions.
+/// Full SMs, whose warps load from the cache and compute: one load for seven arithmetic instructions.
 void mix(benchmark::State& state, const std::string& machine) {
-    constexpr int kTurns = 20;
+    constexpr int kIterations = 20;
     const auto gpu = device_of(machine);
     const auto sms = static_cast<std::uint32_t>(*gpu->attribute(device::Attribute::multiprocessor_count));
     const device::Buffer data(*gpu, Bytes(4096));
     KernelBuilder k("mix", target_of(*gpu));
-    const Reg base = k.param(Type::u64, "data"), turns = k.param(Type::u32, "turns");
+    const Reg base = k.param(Type::u64, "data"), iterations = k.param(Type::u32, "iterations");
     const Reg index = k.reg(Type::u32);
     k("and.b32", index, k.special(SpecialRegister::tid_x), 127);
     const Reg at = k.element(base, index, Bytes(4));
     const Reg x = k.reg(Type::f32), y = k.reg(Type::f32), i = k.reg(Type::u32), j = k.reg(Type::u32);
     k("mov.f32", y, 1.5);
     k("mov.u32", i, 1);
-    k.loop(turns, [&] {
+    k.loop(iterations, [&] {
         k.repeat(4, [&](int) {
             k("ld.global.f32", x, Mem(at));
             k("fma.rn.f32", y, x, y, y);
@@ -92,36 +92,36 @@ void mix(benchmark::State& state, const std::string& machine) {
     k("st.global.f32", Mem(at), y);
     k("st.global.u32", Mem(at), j);
     device::Launch launch{.grid = {2 * sms}, .block = {512}, .time_limit = std::chrono::minutes(5)};
-    launch.arguments.add(data.address()).add(std::uint32_t{kTurns});
+    launch.arguments.add(data.address()).add(std::uint32_t{kIterations});
     launch_repeatedly(state, *gpu, k, launch, warp_instructions);
 }
 BENCHMARK_CAPTURE(mix, kepler, kKepler)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(mix, gtx280, kGtx280)->Unit(benchmark::kMillisecond);
 
-/// Shared memory with a barrier after each exchange.
+/// Exchanges through shared memory, with a barrier after each.
 void exchange(benchmark::State& state) {
-    constexpr int kTurns = 50;
+    constexpr int kIterations = 50;
     const auto gpu = device_of(kKepler);
     KernelBuilder k("exchange", target_of(*gpu));
-    const Reg turns = k.param(Type::u32, "turns");
+    const Reg iterations = k.param(Type::u32, "iterations");
     const Reg words = k.shared("words", Bytes(4096)), tid = k.special(SpecialRegister::tid_x);
     const Reg mine = k.reg(Type::u32), other = k.reg(Type::u32), value = k.reg(Type::u32);
     k("mad.lo.u32", mine, tid, 4, words);
     k("xor.b32", other, mine, 4);
     k("mov.u32", value, tid);
-    k.loop(turns, [&] {
+    k.loop(iterations, [&] {
         k("st.shared.u32", Mem(mine), value);
         k("bar.sync", 0);
         k("ld.shared.u32", value, Mem(other));
         k("bar.sync", 0);
     });
     device::Launch launch{.grid = {16}, .block = {512}};
-    launch.arguments.add(std::uint32_t{kTurns});
+    launch.arguments.add(std::uint32_t{kIterations});
     launch_repeatedly(state, *gpu, k, launch, warp_instructions);
 }
 BENCHMARK(exchange)->Unit(benchmark::kMillisecond);
 
-/// Every thread reads and writes 16 bytes of its own: what the memory system costs.
+/// Every thread reads and writes 16 bytes of its own: the speed of the memory system.
 void stream(benchmark::State& state) {
     constexpr std::uint32_t kBlocks = 128, kThreads = 256;
     const auto gpu = device_of(kKepler);
