@@ -107,9 +107,9 @@ TEST(SimulatedDivergence, DivergedPathsRunOneAfterTheOtherTakenFirst) {
     k.place(join);
     k("mov.u32", order, mine);
     k("st.global.u32", Mem(k.element(out, tid, Bytes(4))), order);
-    const auto turns = run(*gpu, k, 32, {}, {32});
-    EXPECT_LT(turns[0], 16U) << "threads below 16 took the branch and ran first";
-    EXPECT_GE(turns[16], 16U);
+    const auto positions = run(*gpu, k, 32, {}, {32});
+    EXPECT_LT(positions[0], 16U) << "threads below 16 took the branch and ran first";
+    EXPECT_GE(positions[16], 16U);
 }
 
 /// Wong 2010, Listing 4: while (shared != tid); shared++.
@@ -135,8 +135,8 @@ TEST(SimulatedDivergence, WongsListing4HangsOnAStackAndEndsWithIndependentThread
                  TimeLimitError);
     machine.issue.divergence.set("independent");
     machine.issue.barrier_granularity.set("thread");
-    const auto turns = run(*make_device(machine, {}), listing4(), 32, {}, {32});
-    EXPECT_EQ(turns[31], 32U);
+    const auto positions = run(*make_device(machine, {}), listing4(), 32, {}, {32});
+    EXPECT_EQ(positions[31], 32U);
 }
 
 TEST(SimulatedBarrier, ADeadlockReportSaysWhereEachWarpWaits) {

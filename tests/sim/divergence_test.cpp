@@ -33,12 +33,12 @@ INSTANTIATE_TEST_SUITE_P(Divergence, EveryKind,
 
 TEST_P(EveryKind, EachThreadRunsItsOwnNumberOfLoopIterations) {
     const auto found = results([](KernelBuilder& k, Reg tid, Reg result) {
-        const Reg turns = k.reg(Type::u32);
-        k("and.b32", turns, tid, 7);
+        const Reg iterations = k.reg(Type::u32);
+        k("and.b32", iterations, tid, 7);
         k.while_(
             [&] {
                 const Reg p = k.reg(Type::pred);
-                k("setp.lt.u32", p, result, turns);
+                k("setp.lt.u32", p, result, iterations);
                 return ptx::Condition(p);
             },
             [&] { k("add.u32", result, result, 1); });
@@ -94,9 +94,9 @@ TEST_P(EveryKind, IndexedBranchesReachEveryTarget) {
 TEST_P(EveryKind, ThreadsCanEndOneByOne) {
     const auto found = results([](KernelBuilder& k, Reg tid, Reg result) {
         const Reg p = k.reg(Type::pred);
-        k.loop(32, [&](Reg turn) {
+        k.loop(32, [&](Reg iteration) {
             k("add.u32", result, result, 1);
-            k("setp.eq.u32", p, turn, tid);
+            k("setp.eq.u32", p, iteration, tid);
             k.when(p)("exit");
         });
     });

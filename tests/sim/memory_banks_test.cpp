@@ -71,7 +71,7 @@ TEST(DramBanks, AReadWaitsOnlyForTheBurstsThatItNeeds) {
     }
     Dram dram(banked());
     EXPECT_DOUBLE_EQ(dram.read(0x4000, 32, 0).delay, 0);
-    EXPECT_DOUBLE_EQ(dram.read(0x4060, 32, 1).delay, 0) << "another burst of the line that is under way";
+    EXPECT_DOUBLE_EQ(dram.read(0x4060, 32, 1).delay, 0) << "another burst of the line that is in flight";
 }
 
 TEST(DramBanks, WaitsGrowWithTheBankTime) {

@@ -34,7 +34,7 @@ TEST(Cache, WithFewerDataLinesThanTagsLosesTheOldestData) {
     Rig rig(machine_with({{"l1", l1}, {"l2", make_cache({.scope = "gpu", .ways = 8, .sets = 16, .latency = 200})}}));
     const auto all_hit = [&](std::uint64_t lines) {
         bool hit = true;
-        for (int lap = 0; lap < 3; ++lap) {
+        for (int pass = 0; pass < 3; ++pass) {
             hit = true;
             for (std::uint64_t i = 0; i < lines; ++i) hit = rig.load(i * 128) == 30 && hit;
         }
@@ -309,8 +309,8 @@ TEST(Tlb, DealsConsecutivePagesToUnequalSetsUpToTheirCapacity) {
     const auto missing = [&](std::uint64_t pages) {
         Rig rig(m);
         std::uint64_t missed = 0;
-        for (int lap = 0; lap < 3; ++lap)
-            for (std::uint64_t i = 0; i < pages; ++i) missed += rig.load(i << 12) != 400 && lap == 2 ? 1 : 0;
+        for (int pass = 0; pass < 3; ++pass)
+            for (std::uint64_t i = 0; i < pages; ++i) missed += rig.load(i << 12) != 400 && pass == 2 ? 1 : 0;
         return missed;
     };
     EXPECT_EQ(missing(65), 0U);

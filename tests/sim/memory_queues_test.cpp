@@ -96,7 +96,7 @@ TEST(Bandwidth, CopiesReachTheDescribedBandwidth) {
             Rig rig(m);
             EXPECT_NEAR(rate(*rig.memory, {.next = copying}), copy, copy / 100) << channels << " channels";
             Rig reads(m);
-            EXPECT_NEAR(rate(*reads.memory, {.next = sequential}), 100, 1) << "reads alone don't turn the bus";
+            EXPECT_NEAR(rate(*reads.memory, {.next = sequential}), 100, 1) << "reads alone do not turn the bus around";
         }
     }
 }

@@ -31,12 +31,12 @@ std::vector<double> latencies(const machine::Machine& machine, const Options& op
     ring.write(words);
     KernelBuilder k("chase", kTarget);
     const Reg out = k.param(Type::u64, "out"), p = k.param(Type::u64, "ring");
-    k.loop(kLoads, [&](Reg turn) {
+    k.loop(kLoads, [&](Reg iteration) {
         const Reg start = k.clock_after(p);
         k("ld.global.u64", p, Mem(p));
         const Reg end = k.clock_after(p);
         k("sub.u32", end, end, start);
-        k("st.global.u32", Mem(k.element(out, turn, Bytes(4))), end);
+        k("st.global.u32", Mem(k.element(out, iteration, Bytes(4))), end);
     });
     const auto cycles = run(*gpu, k, kLoads, {}, {1}, ring.address());
     return {cycles.begin(), cycles.end()};

@@ -68,7 +68,7 @@ TEST(SmTiming, OneWarpUsesAllLanesOfAUnitThatSchedulersShare) {
     EXPECT_EQ(each(machine, root, 32, 64), 16) << "two warps, a scheduler each";
     machine.pipelines["sfu"].scope.set("sm");
     EXPECT_EQ(each(machine, root, 32, 32), 8);
-    EXPECT_EQ(each(machine, root, 32, 64), 16) << "two warps, all lanes in turn";
+    EXPECT_EQ(each(machine, root, 32, 64), 16) << "two warps use all lanes alternately";
     // Three warps of dependent instructions hide 22 cycles, as on a GTX 480 (Volkov 2016, Table 6.3). One scheduler has
     // two of the warps.
     const auto chain = [](int count) {
@@ -207,9 +207,9 @@ machine::Machine fetching_machine() {
 
 /// Cycles per instruction of a loop with `body` adds in its body, after the first iterations.
 double per_instruction(const machine::Machine& machine, int body) {
-    const auto loop = [&](int turns) {
+    const auto loop = [&](int iterations) {
         return cycles(machine, [&](KernelBuilder& k, Reg r) {
-            k.loop(turns, [&] { k.repeat(body, [&](int) { k("add.u32", r, r, 1); }); });
+            k.loop(iterations, [&] { k.repeat(body, [&](int) { k("add.u32", r, r, 1); }); });
         });
     };
     return static_cast<double>(loop(12) - loop(4)) / (8.0 * (body + 3));

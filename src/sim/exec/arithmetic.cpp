@@ -579,7 +579,7 @@ constexpr Meaning kMeanings[] = {
 
 /// Modifiers that need no row of their own: the default rounding, flags and comparisons in Operation, and
 /// approximations. The simulator computes approximations to the nearest value of the host's library.
-constexpr std::string_view kHeeded[] = {"rn", "approx", "full", "ftz", "uni"};
+constexpr std::string_view kHandled[] = {"rn", "approx", "full", "ftz", "uni"};
 constexpr std::string_view kComparisons[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "lo",  "ls",  "hi", "hs", "equ",
                                              "neu", "ltu", "leu", "gtu", "geu", "num", "nan", "and", "or", "xor"};
 
@@ -588,9 +588,9 @@ bool contains(std::span<const std::string_view> list, std::string_view what) {
 }
 
 /// Whether this modifier is part of the row ("l.wrap") or needs no row of its own.
-bool heeded(const ptx::Instruction& instruction, std::string_view row, std::string_view modifier) {
+bool handled(const ptx::Instruction& instruction, std::string_view row, std::string_view modifier) {
     const bool is_float = instruction.type == Type::f32 || instruction.type == Type::f64;
-    if (contains(kHeeded, modifier) || (modifier == "sat" && is_float)) return true;
+    if (contains(kHandled, modifier) || (modifier == "sat" && is_float)) return true;
     if ((instruction.opcode == Opcode::setp || instruction.opcode == Opcode::set) && contains(kComparisons, modifier))
         return true;
     for (std::size_t at = 0; at <= row.size();) {
@@ -619,7 +619,7 @@ ExecuteFunction meaning_of(const ptx::Instruction& instruction) {
         if (row.opcode == Opcode::set && row.source_type != instruction.source_type) continue;
         const bool all =
             std::all_of(instruction.modifiers.begin(), instruction.modifiers.end(),
-                        [&](const std::string& modifier) { return heeded(instruction, row.modifier, modifier); });
+                        [&](const std::string& modifier) { return handled(instruction, row.modifier, modifier); });
         return all ? row.execute : nullptr;
     }
     return nullptr;

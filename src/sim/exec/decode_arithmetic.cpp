@@ -55,10 +55,10 @@ void Decoder::decode_arithmetic(const ptx::Instruction& instruction, Operation& 
 
 ExecuteFunction Decoder::function_of(const ptx::Instruction& instruction) const {
     if (instruction.opcode == Opcode::cvt) {
-        static constexpr std::string_view kHeeded[] = {"rn",  "rz",  "rm",  "rp",  "rni",
-                                                       "rzi", "rmi", "rpi", "ftz", "sat"};
+        static constexpr std::string_view kHandled[] = {"rn",  "rz",  "rm",  "rp",  "rni",
+                                                        "rzi", "rmi", "rpi", "ftz", "sat"};
         for (const auto& modifier : instruction.modifiers)
-            if (std::find(std::begin(kHeeded), std::end(kHeeded), modifier) == std::end(kHeeded)) return nullptr;
+            if (std::find(std::begin(kHandled), std::end(kHandled), modifier) == std::end(kHandled)) return nullptr;
         const bool nearest = !instruction.has("rz") && !instruction.has("rm") && !instruction.has("rp");
         if (auto* half = nearest ? half_conversion_of(instruction.type, instruction.source_type) : nullptr) return half;
         return conversion_of(instruction.type, instruction.source_type);

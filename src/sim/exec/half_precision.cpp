@@ -137,7 +137,7 @@ constexpr Meaning kMeanings[] = {
 #undef ROW
 
 /// Modifiers that change results, such as .NaN of min and max or .relu, cannot be simulated.
-constexpr std::string_view kHeeded[] = {"rn", "ftz", "sat", "approx"};
+constexpr std::string_view kHandled[] = {"rn", "ftz", "sat", "approx"};
 
 }  // namespace
 
@@ -146,7 +146,7 @@ ExecuteFunction half_meaning_of(const ptx::Instruction& instruction) {
     const auto* const type = std::ranges::find(kTypes, instruction.type);
     if (type == std::end(kTypes)) return nullptr;
     for (const auto& modifier : instruction.modifiers)
-        if (std::ranges::find(kHeeded, modifier) == std::end(kHeeded)) return nullptr;
+        if (std::ranges::find(kHandled, modifier) == std::end(kHandled)) return nullptr;
     for (const auto& row : kMeanings)
         if (row.opcode == instruction.opcode) return row.execute[static_cast<std::size_t>(type - std::begin(kTypes))];
     return nullptr;

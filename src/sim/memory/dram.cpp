@@ -115,23 +115,23 @@ double Dram::fetch(std::uint64_t line, Bursts wanted, double now) {
     return ready;
 }
 
-Dram::Turn Dram::read(std::uint64_t physical, std::uint32_t bytes, double now) {
+Dram::Wait Dram::read(std::uint64_t physical, std::uint32_t bytes, double now) {
     const double arrival = pauses_.working(now);
-    Turn turn = serve_read(physical, bytes, arrival);
-    turn.delay = pauses_.real(arrival + turn.delay, now) - now;
-    return turn;
+    Wait wait = serve_read(physical, bytes, arrival);
+    wait.delay = pauses_.real(arrival + wait.delay, now) - now;
+    return wait;
 }
 
-Dram::Turn Dram::serve_read(std::uint64_t physical, std::uint32_t bytes, double now) {
+Dram::Wait Dram::serve_read(std::uint64_t physical, std::uint32_t bytes, double now) {
     if (banks_.described()) {
         // The described latency is that of the whole read, so its lines do not wait for each other.
         const std::uint64_t line_bytes = banks_.fetch_bytes(), first = physical / line_bytes,
                             last = (physical + bytes - 1) / line_bytes;
         const std::uint64_t begin = physical % line_bytes, end = std::min(begin + bytes, line_bytes);
-        const Turn turn{.delay =
+        const Wait wait{.delay =
                             fetch(first, {begin / banks_.burst_bytes(), (end - 1) / banks_.burst_bytes()}, now) - now};
         for (std::uint64_t line = first + 1; line <= last; ++line) (void)fetch(line, {0, 0}, now);
-        return turn;
+        return wait;
     }
     Channel& channel = channels_[channel_of(physical)];
     use_idle_time(channel, now);

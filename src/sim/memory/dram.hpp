@@ -28,14 +28,14 @@ public:
     /// InputError.
     explicit Dram(const machine::Machine& machine);
 
-    struct Turn {
+    struct Wait {
         double delay = 0;    ///< cycles that the read waits for its channel; 0 when that is free
         double service = 0;  ///< cycles that it takes there
         /// The channel's; nullptr where banks are described, because the parts of a read then lie in several channels.
         const Server* server = nullptr;
     };
     /// A read that arrives at `now`.
-    Turn read(std::uint64_t physical, std::uint32_t bytes, double now);
+    Wait read(std::uint64_t physical, std::uint32_t bytes, double now);
     /// How long after `now` the channel's queue takes the write.
     double write(std::uint64_t physical, std::uint32_t bytes, double now);
     /// How far away the line lies, by its channel: 0 is the nearest, 1 the farthest.
@@ -59,7 +59,7 @@ private:
     /// Reads a whole line; returns when the wanted bursts have their channel. Times here and in serve_read() are
     /// working time (Pauses).
     double fetch(std::uint64_t line, Bursts wanted, double now);
-    Turn serve_read(std::uint64_t physical, std::uint32_t bytes, double now);
+    Wait serve_read(std::uint64_t physical, std::uint32_t bytes, double now);
 
     struct Channel {
         Server server;

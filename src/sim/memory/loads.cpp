@@ -94,9 +94,9 @@ Time MemoryModel::fetch_block(TransactionState& state, std::size_t depth, const 
 Time MemoryModel::fetch(TransactionState& state, std::size_t depth, Range range, Time now) {
     if (depth == state.path.caches.size()) {
         dram_bytes_ += range.bytes;
-        const auto turn = dram_.read(range.physical, static_cast<std::uint32_t>(range.bytes), now);
-        const double own = turn.server != nullptr ? own_work(state, *turn.server, turn.service) : 0;
-        const double waited = std::max(0.0, turn.delay - own);
+        const auto wait = dram_.read(range.physical, static_cast<std::uint32_t>(range.bytes), now);
+        const double own = wait.server != nullptr ? own_work(state, *wait.server, wait.service) : 0;
+        const double waited = std::max(0.0, wait.delay - own);
         const double distance =
             state.path.line_range > 0 ? (dram_.distance(range.physical) - 0.5) * state.path.line_range : 0;
         return now + state.penalty + state.path.memory_latency[state.transaction.sm] + distance + waited;

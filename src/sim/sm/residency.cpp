@@ -7,8 +7,7 @@
 namespace gputomo::sim {
 namespace {
 
-/// What an SM holds where the description does not say: GT200's limits, the smallest that local memory has to be
-/// allocated for.
+/// What an SM holds where the description does not say: GT200's limits.
 constexpr std::int64_t kDefaultThreadsPerSm = 1024;
 constexpr std::int64_t kDefaultBlocksPerSm = 8;
 
