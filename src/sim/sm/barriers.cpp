@@ -1,6 +1,6 @@
 #include "sim/sm/barriers.hpp"
 
-#include "sim/exec/program.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
