@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/device.hpp"
+#include "experiments/code_checks.hpp"
 #include "measure/run.hpp"
 #include "results/estimates.hpp"
 #include "results/findings.hpp"

@@ -133,7 +133,7 @@ Outcome measure(Context& context) {
     const device::Address base = (memory.address() + room - 1) / room * room;
     ChaseArray near(context, {.base = base}, LoadHint::all);
     ChaseArray far(context, {.base = base}, LoadHint::l2_only);
-    for (const ChaseArray* array : {&near, &far}) array->add_code_checks(outcome);
+    for (const ChaseArray* array : {&near, &far}) add_code_checks(array->kernels(), outcome);
     const deduce::LevelQuestion question{.smallest = kSmallestFar,
                                          .largest = largest,
                                          .stride = kFarStride,

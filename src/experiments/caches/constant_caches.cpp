@@ -18,7 +18,7 @@ constexpr std::uint64_t kStride = 64;
 Outcome measure(Context& context) {
     Outcome outcome;
     ChaseArray array(context, {.ring_stride = kStride}, LoadHint::constant);
-    array.add_code_checks(outcome);
+    add_code_checks(array.kernels(), outcome);
     array.describe(0.1, "constants");
     const PathQuestion question{
         .experiment = "constant_caches", .path = "constant", .largest = kRoom, .room = kRoom, .stride = kStride};

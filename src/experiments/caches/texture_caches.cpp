@@ -35,7 +35,7 @@ Outcome measure(Context& context) {
     const device::Buffer memory(context.device, Bytes{room});
     const auto texture = context.device.linear_texture(memory.address(), Bytes{room}, device::TexelFormat::u32);
     ChaseArray array(context, {.base = memory.address(), .texture = texture}, LoadHint::texture);
-    array.add_code_checks(outcome);
+    add_code_checks(array.kernels(), outcome);
     array.describe(0.1, "textures");
     const PathQuestion question{.experiment = "texture_caches",
                                 .path = "texture",

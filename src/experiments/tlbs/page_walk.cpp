@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 namespace gputomo::experiments {
@@ -114,9 +115,7 @@ public:
         }
         return all;
     }
-    void add_code_checks(Outcome& outcome) const {
-        for (const auto* kernel : chase_.kernels()) experiments::add_code_checks(*kernel, outcome);
-    }
+    [[nodiscard]] std::array<const CompiledKernel*, 3> kernels() const { return chase_.kernels(); }
 
 private:
     const Tours& tours_;
@@ -139,7 +138,7 @@ Outcome measure(Context& context) {
     }
     context.progress(0.3, "page table entries from memory and from a cache");
     PageWalk walk(context, tours);
-    walk.add_code_checks(outcome);
+    add_code_checks(walk.kernels(), outcome);
     const auto from_memory = walk.latencies(false), from_cache = walk.latencies(true);
     const double step = clock_step(context.findings);
     const double cost = mean_near_median(from_memory, step) - mean_near_median(from_cache, step);

@@ -50,7 +50,7 @@ public:
 
     Outcome run() {
         Outcome outcome;
-        array_.add_code_checks(outcome);
+        add_code_checks(array_.kernels(), outcome);
         array_.describe(0.2, "windows of active pages");
         const std::uint64_t last = bytes_ - word_;
         if (!apart(0, last)) return without(outcome);

@@ -74,7 +74,7 @@ DataCaches data_caches(const Findings& findings, const std::string& path, const 
 std::vector<FoundTlb> find_tlbs(Context& context, const MappedWindow& mapped, const TlbQuestion& asked,
                                 Outcome& outcome) {
     TranslationChase translation(context, mapped, asked.caches, asked.hint, asked.page_windows);
-    translation.add_code_checks(outcome);
+    add_code_checks(translation.kernels(), outcome);
     const Window& window = translation.window();
     translation.describe(0.1, "levels of translation");
     auto trace = levels_trace(asked.trace);

@@ -64,10 +64,6 @@ void ChaseArray::describe(double fraction, std::string what) {
     what_ = std::move(what);
 }
 
-void ChaseArray::add_code_checks(results::Outcome& outcome) const {
-    for (const auto* kernel : chase_.kernels()) measure::add_code_checks(*kernel, outcome);
-}
-
 deduce::Chase ChaseArray::chase() {
     return [this](const deduce::ChaseRequest& request) { return (*this)(request); };
 }

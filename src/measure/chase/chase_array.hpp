@@ -5,6 +5,8 @@
 #include "measure/chase/pointer_chase.hpp"
 #include "measure/run.hpp"
 
+#include <array>
+
 namespace gputomo::measure {
 
 /// Where an array lies. The memory belongs to the caller.
@@ -47,8 +49,8 @@ public:
     [[nodiscard]] std::optional<double> mean(const std::vector<std::uint64_t>& offsets, std::uint64_t first,
                                              std::uint64_t warm, std::uint64_t loads,
                                              std::optional<std::uint32_t> sm = std::nullopt);
-    /// Adds the code checks of the chase's kernels.
-    void add_code_checks(results::Outcome& outcome) const;
+    /// The chase's kernels, for their code checks.
+    [[nodiscard]] std::array<const CompiledKernel*, 3> kernels() const { return chase_.kernels(); }
     /// Sets what progress() reports while this array is chased.
     void describe(double fraction, std::string what);
 

@@ -3,6 +3,7 @@
 
 #include "measure/chase/mapped_window.hpp"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -40,7 +41,8 @@ public:
     [[nodiscard]] deduce::Chase chase();
     [[nodiscard]] const Window& window() const { return window_; }
     void describe(double fraction, std::string what) { array_.describe(fraction, std::move(what)); }
-    void add_code_checks(results::Outcome& outcome) const { array_.add_code_checks(outcome); }
+    /// The chase's kernels, for their code checks.
+    [[nodiscard]] std::array<const CompiledKernel*, 3> kernels() const { return array_.kernels(); }
 
 private:
     /// Corrects single loads that hit or missed a data cache unlike the others of the sequence.

@@ -33,24 +33,4 @@ device::LaunchResult CompiledKernel::launch(device::Dim3 grid, device::Dim3 bloc
     return kernel_->launch(launch);
 }
 
-void add_code_checks(const CompiledKernel& kernel, results::Outcome& outcome) {
-    outcome.code_checks.insert(outcome.code_checks.end(), kernel.code_checks().begin(), kernel.code_checks().end());
-}
-
-void add_mismatch(const CodeMismatch& mismatch, results::Outcome& outcome) {
-    const auto& check = mismatch.check();
-    outcome.code_checks.push_back(check);
-    outcome.warnings.push_back(check.kernel + " left out: expected " + check.expected + "; found " + check.found);
-}
-
-results::Outcome or_left_out(const std::function<results::Outcome()>& measure) {
-    try {
-        return measure();
-    } catch (const CodeMismatch& mismatch) {
-        results::Outcome outcome;
-        add_mismatch(mismatch, outcome);
-        return outcome;
-    }
-}
-
 }  // namespace gputomo::measure

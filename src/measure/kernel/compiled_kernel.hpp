@@ -6,7 +6,6 @@
 #include "ptx/builder.hpp"
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,12 +42,5 @@ private:
     std::vector<results::CodeCheck> code_checks_;
     bool prefer_l1_ = false;
 };
-
-/// Adds the kernel's code checks to an experiment's outcome.
-void add_code_checks(const CompiledKernel& kernel, results::Outcome& outcome);
-/// Adds the failed check and a warning, for an experiment that goes on without that kernel.
-void add_mismatch(const CodeMismatch& mismatch, results::Outcome& outcome);
-/// The outcome of `measure`, or only the check of its kernel if that failed.
-[[nodiscard]] results::Outcome or_left_out(const std::function<results::Outcome()>& measure);
 
 }  // namespace gputomo::measure
