@@ -6,6 +6,7 @@
 #include "cli/terminal/progress.hpp"
 #include "compare/kernels/comparison.hpp"
 #include "compare/kernels/measurement.hpp"
+#include "compare/kernels/prediction_text.hpp"
 #include "machine/json.hpp"
 #include "predict/listing.hpp"
 #include "predict/prediction.hpp"
@@ -22,8 +23,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 
@@ -91,113 +90,6 @@ predict::Code code_from(const PredictOptions& options) {
     return predict::code_from_ptx(ptx::parse_kernel(text, options.kernel, options.file), options.kernel, options.file);
 }
 
-/// JSON has no infinity, so a throughput that cannot be reached is null.
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
-Json worksheet_json(const predict::Worksheet& sheet) {
-    Json resources = Json::array();
-    for (const auto& resource : sheet.resources) {
-        Json uses = Json::array();
-        for (const auto& use : resource.uses)
-            uses.push_back(
-                {{"by", use.by}, {"cycles_each", use.cycles_each}, {"count", use.count}, {"cycles", use.cycles()}});
-        resources.push_back({{"resource", resource.resource}, {"uses", uses}, {"cycles", resource.total()}});
-    }
-    return resources;
-}
-
-Json instructions_json(const predict::Prediction& p) {
-    Json list = Json::array();
-    for (std::size_t i = 0; i < p.code.instructions.size(); ++i)
-        list.push_back({{"line", p.code.instructions[i].line},
-                        {"text", p.code.instructions[i].text},
-                        {"executions", p.executions[i]},
-                        {"first_issue", p.issue_times[i] < 0 ? Json() : Json(p.issue_times[i])}});
-    return list;
-}
-
-Json json_from(const predict::Prediction& p) {
-    Json points = Json::array(), changes = Json::array();
-    for (const auto& point : p.points)
-        points.push_back({{"warps", point.warps},
-                          {"warps_per_cycle", point.warps_per_cycle},
-                          {"contended_warps_per_cycle", point.contended_warps_per_cycle},
-                          {"queued_warps_per_cycle", point.queued_warps_per_cycle},
-                          {"first_cache_lines", point.cache_lines > 0 ? Json(point.cache_lines) : Json()}});
-    for (const auto& change : p.changes)
-        changes.push_back({{"what", change.what},
-                           {"needed_warps", change.needed_warps},
-                           {"cycles_per_warp", change.cycles_per_warp}});
-    return {{"schema", "gputomo-prediction-1"},
-            {"kernel", p.kernel},
-            {"gpu", p.gpu},
-            {"limited_by", p.limited_by},
-            {"latency_cycles", p.latency},
-            {"cycles_per_warp", p.bound},
-            {"needed_warps", p.needed_warps},
-            {"needed_warps_contended", finite(p.needed_contended)},
-            {"max_warps", p.max_warps},
-            {"dram_bytes_per_warp", p.bytes},
-            {"dram_gigabytes_per_second", p.gigabytes_per_second},
-            {"throughput", points},
-            {"worksheet", worksheet_json(p.worksheet)},
-            {"changes", changes},
-            {"instructions", instructions_json(p)},
-            {"assumptions", p.assumptions}};
-}
-
-void print_worksheet(const predict::Worksheet& sheet, const std::string& limited_by) {
-    fmt::print("\nThroughput bound: cycles of each resource of an SM for one warp\n");
-    for (const auto& resource : sheet.resources) {
-        fmt::print("  {:<44} {:>34.4g}{}\n", resource.resource, resource.total(),
-                   resource.resource == limited_by ? "  <- the limit" : "");
-        for (const auto& use : resource.uses)
-            fmt::print("    {:<42} {:>10.4g} x {:>10.6g} = {:>8.4g}\n", use.by, use.cycles_each, use.count,
-                       use.cycles());
-    }
-}
-
-/// Every occupancy would be a long table; these show the shape. The last is always among them.
-void print_points(const predict::Prediction& p) {
-    constexpr std::size_t kRows = 12;
-    fmt::print("\nThroughput against occupancy, warps per 1000 cycles and SM\n  {:>6} {:>12} {:>16} {:>12}\n", "warps",
-               "bounds", "with contention", "with queues");
-    const std::size_t count = p.points.size(), rows = std::min(kRows, count);
-    for (std::size_t row = 1; row <= rows; ++row) {
-        const auto& point = p.points[row * count / rows - 1];
-        fmt::print("  {:>6} {:>12.4g} {:>16.4g} {:>12.4g}\n", point.warps, 1000 * point.warps_per_cycle,
-                   1000 * point.contended_warps_per_cycle, 1000 * point.queued_warps_per_cycle);
-    }
-}
-
-std::string needed_text(double warps) {
-    return std::isfinite(warps) ? fmt::format("{:.1f}", warps) : "more than any number of";
-}
-
-void print_text(const predict::Prediction& p) {
-    fmt::print("{} on {}\n\n", p.kernel, p.gpu);
-    fmt::print(
-        "  latency of a warp alone   {:.6g} cycles\n  throughput bound          {:.4g} cycles for a warp and SM\n  "
-        "limited by                {}\n",
-        p.latency, p.bound, p.limited_by);
-    fmt::print("  needed occupancy          {:.1f} warps per SM{}\n", p.needed_warps,
-               p.max_warps > 0 ? fmt::format(" of {}", p.max_warps) : "");
-    fmt::print("  with memory contention    {} warps per SM\n", needed_text(p.needed_contended));
-    if (p.max_warps > 0 && p.needed_warps > p.max_warps)
-        fmt::print("  an SM does not hold that many: latency limits the kernel at any occupancy\n");
-    if (p.bytes > 0)
-        fmt::print("  DRAM traffic              {:.6g} bytes a warp, {:.4g} GB/s at the bound\n", p.bytes,
-                   p.gigabytes_per_second);
-    print_worksheet(p.worksheet, p.limited_by);
-    print_points(p);
-    fmt::print("\nWhat would change it\n");
-    for (const auto& change : p.changes)
-        fmt::print("  {:<52} {:>8.1f} warps needed, {:.4g} cycles a warp\n", change.what, change.needed_warps,
-                   change.cycles_per_warp);
-    fmt::print("\nAssumed\n");
-    for (const auto& assumption : p.assumptions) fmt::print("  {}\n", assumption);
-}
-
 int print_comparisons(const PredictOptions& options, const std::vector<compare::KernelComparison>& comparisons) {
     if (options.json)
         fmt::print(
@@ -253,21 +145,20 @@ scan::MeasuredKernel measure_entry(const PredictOptions& options) {
 
 int print_prediction(const PredictOptions& options, const predict::Prediction& prediction) {
     if (options.json)
-        fmt::print("{}\n", json_from(prediction).dump(1));
+        fmt::print("{}\n", compare::prediction_json(prediction).dump(1));
     else
-        print_text(prediction);
+        fmt::print("{}", compare::prediction_text(prediction));
     return 0;
 }
 
 int print_beside(const PredictOptions& options, const compare::KernelComparison& comparison) {
     if (options.json) {
-        Json json = json_from(comparison.prediction);
+        Json json = compare::prediction_json(comparison.prediction);
         json["measured"] = compare::comparison_json({comparison}).at(0);
         fmt::print("{}\n", json.dump(1));
         return 0;
     }
-    print_text(comparison.prediction);
-    fmt::print("\n{}", compare::comparison_table({comparison}));
+    fmt::print("{}\n{}", compare::prediction_text(comparison.prediction), compare::comparison_table({comparison}));
     return 0;
 }
 
