@@ -30,7 +30,7 @@ TEST(MachineDiff, SkipsInternalLeaves) {
 
 Leaf known(Value value) { return {Knowledge::known, std::move(value), {}, {.method = "m"}}; }
 
-TEST(MachineDiff, AbsentEqualsAbsentAndDiffersFromAValue) {
+TEST(MachineDiff, TreatsAbsentAsEqualToAbsentOnly) {
     Machine a, b;
     set_leaf(a, "caches.l1.capacity", {Knowledge::absent, {}, {}, {.method = "m"}});
     set_leaf(b, "caches.l1.capacity", {Knowledge::absent, {}, {}, {.source = "s"}});
@@ -44,7 +44,7 @@ TEST(MachineDiff, AbsentEqualsAbsentAndDiffersFromAValue) {
     EXPECT_EQ(value_text(result.differing[0].b), "16384");
 }
 
-TEST(MachineDiff, CandidatesThatExcludeTheOtherValueDiffer) {
+TEST(MachineDiff, ReportsCandidatesThatExcludeTheOtherValue) {
     Machine a, b;
     set_leaf(a, "caches.l1.ways", {Knowledge::undecided, {}, {std::int64_t{4}, std::int64_t{8}}, {.method = "m"}});
     set_leaf(b, "caches.l1.ways", known(std::int64_t{6}));
@@ -57,7 +57,7 @@ TEST(MachineDiff, CandidatesThatExcludeTheOtherValueDiffer) {
     EXPECT_EQ(diff(a, b).differing.size(), 1U);
 }
 
-TEST(MachineDiff, ListsCompareElementByElement) {
+TEST(MachineDiff, ComparesListsElementByElement) {
     Machine a, b;
     set_leaf(a, "paths.global.memory_latency_range", known(std::vector<std::int64_t>{436, 443}));
     set_leaf(b, "paths.global.memory_latency_range", known(std::vector<std::int64_t>{436, 444}));
@@ -67,7 +67,7 @@ TEST(MachineDiff, ListsCompareElementByElement) {
     EXPECT_EQ(diff(a, b, {.tolerance = 0.01}).differing.size(), 1U);
 }
 
-TEST(MachineDiff, NotLruLeavesRoomForEveryOtherPolicy) {
+TEST(MachineDiff, TreatsNotLruAsUndecidedForEveryPolicyButLru) {
     Machine a, b;
     set_leaf(a, "caches.l1.policy", known(std::string("fifo")));
     set_leaf(b, "caches.l1.policy", known(std::string("not-lru")));
@@ -78,7 +78,7 @@ TEST(MachineDiff, NotLruLeavesRoomForEveryOtherPolicy) {
     EXPECT_EQ(diff(a, b).differing.size(), 1U);
 }
 
-TEST(MachineDiff, IsTheSameFromBothSides) {
+TEST(MachineDiff, IsSymmetric) {
     Machine a, b;
     set_leaf(a, "clock.scope", known(std::string("sm")));
     set_leaf(b, "clock.resolution", known(std::int64_t{1}));
@@ -89,7 +89,7 @@ TEST(MachineDiff, IsTheSameFromBothSides) {
     EXPECT_EQ(ab.only_b, std::vector<std::string>{"clock.resolution"});
 }
 
-TEST(MachineDiff, ValuesReadAsText) {
+TEST(MachineDiff, WritesValuesAsText) {
     EXPECT_EQ(value_text(Value(std::int64_t{24})), "24");
     EXPECT_EQ(value_text(Value(1.7)), "1.7");
     EXPECT_EQ(value_text(Value(std::vector<std::int64_t>{436, 443})), "[436, 443]");

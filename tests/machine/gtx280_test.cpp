@@ -1,4 +1,4 @@
-// The numbers of Wong 2010 and Volkov 2016 that everything else is compared with.
+// Checks machines/gtx280.json against the tables of Wong 2010 and Volkov 2016.
 #include "machine/json.hpp"
 #include "machine/paths.hpp"
 
@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 Machine gtx280() { return load(std::filesystem::path(GPUTOMO_SOURCE_DIR) / "machines/gtx280.json"); }
 
-TEST(Gtx280, EveryValueCitesAPaper) {
+TEST(Gtx280, CitesAPaperForEveryValue) {
     const auto leaves = all_leaves(gtx280());
     EXPECT_GT(leaves.size(), 300U);
     for (const auto& leaf : leaves)
@@ -22,7 +22,7 @@ TEST(Gtx280, EveryValueCitesAPaper) {
             << leaf.path;
 }
 
-TEST(Gtx280, ArithmeticIsThatOfTables2To4) {
+TEST(Gtx280, HasTheArithmeticOfTables2To4) {
     struct Row {
         const char* key;
         std::int64_t latency;
@@ -40,8 +40,8 @@ TEST(Gtx280, ArithmeticIsThatOfTables2To4) {
         EXPECT_EQ(*operation.throughput, row.throughput) << row.key;
         EXPECT_EQ(*operation.instructions, row.instructions) << row.key;
     }
-    for (const Row& row : {Row{"div.u32", 608, 0.28, 0},
-                           Row{"div.rn.f64", 1366, 0.063, 0}}) {  // routines of a length that nobody published
+    for (const Row& row :
+         {Row{"div.u32", 608, 0.28, 0}, Row{"div.rn.f64", 1366, 0.063, 0}}) {  // routines whose length is not published
         const auto& operation = machine.operations.at(row.key);
         EXPECT_EQ(*operation.latency, row.latency) << row.key;
         EXPECT_EQ(*operation.throughput, row.throughput) << row.key;
@@ -50,7 +50,7 @@ TEST(Gtx280, ArithmeticIsThatOfTables2To4) {
     EXPECT_EQ(*machine.operations.at("mul.f32").units, (std::vector<std::string>{"sp", "sfu"}));
 }
 
-TEST(Gtx280, CachesAreThoseOfTable5) {
+TEST(Gtx280, HasTheCachesOfTable5) {
     struct Row {
         const char* key;
         std::int64_t capacity, line, ways, sets, latency;
@@ -68,7 +68,7 @@ TEST(Gtx280, CachesAreThoseOfTable5) {
     }
 }
 
-TEST(Gtx280, TlbsAreThoseOfTable5AndFigures13To16) {
+TEST(Gtx280, HasTheTlbsOfTable5AndFigures13To16) {
     struct Row {
         const char* key;
         std::int64_t reach, entries, ways, span, miss_penalty;
@@ -84,7 +84,7 @@ TEST(Gtx280, TlbsAreThoseOfTable5AndFigures13To16) {
     }
 }
 
-TEST(Gtx280, PathsEndInMemoryAtThePublishedLatency) {
+TEST(Gtx280, HasThePublishedMemoryLatencies) {
     const Machine machine = gtx280();
     EXPECT_TRUE((*machine.paths.at("global").caches).empty());
     EXPECT_EQ(*machine.paths.at("global").memory_latency, 440);

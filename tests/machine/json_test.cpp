@@ -28,7 +28,7 @@ std::string error_of(const std::string& text) {
 
 std::string with(const std::string& body) { return R"({"schema":"gputomo-machine-1",)" + body + "}"; }
 
-TEST(MachineJson, ShippedMachinesAreReadAndWrittenWithoutLoss) {
+TEST(MachineJson, ReadsAndWritesShippedMachinesWithoutLoss) {
     for (const char* name :
          {"machines/gtx280.json", "tests/data/machines/fermi_like.json", "tests/data/machines/kepler_like.json"}) {
         const Machine machine = load(kSource / name);
@@ -45,24 +45,24 @@ std::string text_of(const std::filesystem::path& file) {
     return text.str();
 }
 
-/// With GPUTOMO_UPDATE_GOLDEN set, the file is written anew instead of compared.
+/// With GPUTOMO_UPDATE_GOLDEN set, the test rewrites the file instead of comparing it.
 void expect_golden(const std::filesystem::path& file, const std::string& expected) {
     if (std::getenv("GPUTOMO_UPDATE_GOLDEN") != nullptr) std::ofstream(file) << expected;
     EXPECT_TRUE(text_of(file) == expected)
         << file << " is out of date; run this test with GPUTOMO_UPDATE_GOLDEN=1 to write it anew";
 }
 
-TEST(MachineJson, TheSchemaFileIsWhatTheStructsSay) {
+TEST(MachineJson, MakesTheSchemaFileFromTheStructs) {
     expect_golden(kSource / "docs/machine.schema.json", json_schema());
 }
 
-TEST(MachineJson, MachineFilesAreWrittenAsToJsonWritesThem) {
+TEST(MachineJson, FormatsMachineFilesAsToJsonDoes) {
     for (const char* folder : {"machines", "tests/data/machines"})
         for (const auto& entry : std::filesystem::directory_iterator(kSource / folder))
             expect_golden(entry.path(), to_json(load(entry.path())));
 }
 
-TEST(MachineJson, ErrorsNameFileFieldAndWhatWasExpected) {
+TEST(MachineJson, NamesFileFieldAndExpectationInErrors) {
     EXPECT_THAT(error_of("{"), HasSubstr("card.json: not valid JSON"));
     EXPECT_THAT(error_of("{}"), HasSubstr("schema: found none; expected \"gputomo-machine-1\""));
     EXPECT_THAT(error_of(with(R"("caches":{"l1":{"linee":{}}})")), HasSubstr("caches.l1.linee: unknown field"));
@@ -82,7 +82,7 @@ TEST(MachineJson, ErrorsNameFileFieldAndWhatWasExpected) {
     EXPECT_THAT(error_of(std::string(5000, '[')), HasSubstr("card.json"));
 }
 
-TEST(MachineJson, SizesThatDoNotMultiplyAreErrors) {
+TEST(MachineJson, RefusesSizesThatDoNotMultiply) {
     Machine machine;
     machine.caches["l1"].capacity.set(4096, {.source = "test"});
     machine.caches["l1"].line.set(64, {.source = "test"});
@@ -96,7 +96,7 @@ TEST(MachineJson, SizesThatDoNotMultiplyAreErrors) {
     EXPECT_THAT(error_of(to_json(machine)), HasSubstr("paths.global.caches: found \"l9\""));
 }
 
-TEST(MachineJson, AbsentAndUndecidedLeavesSurvive) {
+TEST(MachineJson, KeepsAbsentAndUndecidedLeaves) {
     Machine machine;
     set_leaf(machine, "caches.l1.capacity", {Knowledge::absent, {}, {}, {.method = "chase"}});
     set_leaf(machine, "caches.l2.ways",
@@ -106,7 +106,7 @@ TEST(MachineJson, AbsentAndUndecidedLeavesSurvive) {
     EXPECT_EQ(back.caches.at("l2").ways.candidates, (std::vector<std::int64_t>{8, 16}));
 }
 
-TEST(MachineJson, EveryLeafHasOneKindOfKnowledgeAndOneKindOfProvenance) {
+TEST(MachineJson, RefusesALeafWithTwoKindsOfKnowledgeOrProvenance) {
     const auto leaf = [](const std::string& members) {
         return error_of(with(R"("clock":{"resolution":{"unit":"cycles",)" + members + "}}"));
     };
@@ -127,20 +127,20 @@ TEST(MachineJson, EveryLeafHasOneKindOfKnowledgeAndOneKindOfProvenance) {
     EXPECT_THAT(leaf(R"("absent":false,"method":"m")"), HasSubstr("absent: found false; expected true"));
 }
 
-TEST(MachineJson, ANameGivenTwiceIsAnError) {
+TEST(MachineJson, RefusesANameThatIsGivenTwice) {
     EXPECT_THAT(error_of(R"({"schema":"gputomo-machine-1","caches":{"l1":{},"l1":{}}})"),
                 HasSubstr("card.json: found \"l1\" twice in one object"));
     EXPECT_EQ(error_of(R"({"schema":"gputomo-machine-1","caches":{"l1":{}},"tlbs":{"l1":{}}})"), "no error");
 }
 
-TEST(MachineJson, KeysThatWouldBreakPathsAreErrors) {
+TEST(MachineJson, RefusesKeysThatBreakPaths) {
     for (const char* key : {"", "l 1", "l[1]", "l\u0131"})
         EXPECT_THAT(error_of(with(R"("caches":{")" + std::string(key) + R"(":{}})")),
                     HasSubstr("caches: found the name"))
             << key;
 }
 
-TEST(MachineJson, CrossChecksSurviveTheLargestNumbers) {
+TEST(MachineJson, ChecksTheLargestNumbersWithoutOverflow) {
     const std::string big = R"({"value":9223372036854775807,"unit":"count","source":"s"})";
     EXPECT_THAT(error_of(with(R"("caches":{"l1":{"ways":)" + big + R"(,"sets":)" + big + "}}")),
                 HasSubstr("caches.l1.sets: found 9223372036854775807 sets"));
@@ -153,7 +153,7 @@ TEST(MachineJson, CrossChecksSurviveTheLargestNumbers) {
                 HasSubstr("not valid JSON"));
 }
 
-TEST(MachineJson, ReplacementAndIndexLeavesMustFitTheGeometry) {
+TEST(MachineJson, RefusesReplacementAndIndexLeavesThatDoNotFitTheGeometry) {
     const auto cited = Provenance{.source = "test"};
     Machine machine;
     auto& cache = machine.caches["l1"];
@@ -178,7 +178,7 @@ TEST(MachineJson, ReplacementAndIndexLeavesMustFitTheGeometry) {
                 HasSubstr("caches.l1.sector: found 48; expected a divisor of the line, 128"));
 }
 
-TEST(MachineJson, UnequalSetsAddUp) {
+TEST(MachineJson, AddsUpUnequalSets) {
     const auto cited = Provenance{.source = "Mei 2014, 4.2"};
     Machine machine;
     auto& tlb = machine.tlbs["global_l2"];
@@ -194,14 +194,14 @@ TEST(MachineJson, UnequalSetsAddUp) {
     EXPECT_THAT(error_of(to_json(machine)), HasSubstr("tlbs.global_l2.entries: found 64; expected ways x sets, 65"));
 }
 
-TEST(MachineJson, ZeroIsRefusedWhereItMakesNoSense) {
+TEST(MachineJson, RefusesZeroForSizesAndRates) {
     EXPECT_THAT(error_of(with(R"("topology":{"sms":{"value":0,"unit":"count","source":"s"}})")),
                 HasSubstr("topology.sms: found 0; expected a positive number"));
     EXPECT_EQ(error_of(with(R"("instruction_supply":{"prefetch_lines":{"value":0,"unit":"count","source":"s"}})")),
               "no error");
 }
 
-TEST(MachineJson, FilesThatCannotBeReadOrWrittenAreNamed) {
+TEST(MachineJson, NamesFilesThatCannotBeReadOrWritten) {
     try {
         (void)load("no/such/card.json");
         FAIL();
@@ -212,7 +212,7 @@ TEST(MachineJson, FilesThatCannotBeReadOrWrittenAreNamed) {
     EXPECT_THROW(save(Machine{}, "no/such/folder/card.json"), InputError);
 }
 
-TEST(MachineJson, SavedIsWhatIsLoaded) {
+TEST(MachineJson, LoadsWhatItSaved) {
     const auto file = std::filesystem::path(::testing::TempDir()) / "saved_card.json";
     const Machine machine = load(kSource / "machines/gtx280.json");
     save(machine, file);
@@ -220,13 +220,13 @@ TEST(MachineJson, SavedIsWhatIsLoaded) {
     std::filesystem::remove(file);
 }
 
-TEST(MachineJson, AnyPrefixOfAFileIsAnInputError) {
+TEST(MachineJson, RefusesEveryPrefixOfAFile) {
     const std::string text = text_of(kSource / "machines/gtx280.json");
     for (std::size_t length = 0; length + 3 < text.size(); length += 97)
         EXPECT_NE(error_of(text.substr(0, length)), "no error") << length;
 }
 
-TEST(Validation, ValuesFarFromAnythingBuiltAreRefusedWithTheRange) {
+TEST(Validation, RefusesValuesOutOfRangeAndNamesTheRange) {
     const auto complaint = [](const std::string& section) {
         try {
             (void)from_json(R"({"schema":"gputomo-machine-1",)" + section + "}", "x");

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(MachinePaths, KeysWithDotsAreBracketed) {
+TEST(MachinePaths, PutKeysWithDotsInBrackets) {
     Machine machine;
     set_leaf(machine, "operations[add.s32].latency", {Knowledge::known, std::int64_t{24}, {}, {.method = "m"}});
     EXPECT_EQ(*machine.operations.at("add.s32").latency, 24);
@@ -20,7 +20,7 @@ TEST(MachinePaths, KeysWithDotsAreBracketed) {
     EXPECT_FALSE(get_leaf(machine, "caches.l1.line"));
 }
 
-TEST(MachinePaths, KeysWithoutDotsAreJoinedByDots) {
+TEST(MachinePaths, JoinKeysWithoutDotsByDots) {
     Machine machine;
     set_leaf(machine, "caches.l1.capacity", {Knowledge::known, std::int64_t{16384}, {}, {.method = "m"}});
     EXPECT_EQ(*machine.caches.at("l1").capacity, 16384);
@@ -29,13 +29,13 @@ TEST(MachinePaths, KeysWithoutDotsAreJoinedByDots) {
     EXPECT_EQ(join_path("clock", "", "scope"), "clock.scope");
 }
 
-TEST(MachinePaths, BothSpellingsOfAKeyWithoutDotsAreRead) {
+TEST(MachinePaths, AcceptBothSpellingsOfAKeyWithoutDots) {
     Machine machine;
     set_leaf(machine, "caches[l1].capacity", {Knowledge::known, std::int64_t{1}, {}, {.method = "m"}});
     EXPECT_EQ(std::get<std::int64_t>(get_leaf(machine, "caches.l1.capacity")->value), 1);
 }
 
-TEST(MachinePaths, NumbersConvertOnlyWhereNothingIsLost) {
+TEST(MachinePaths, ConvertNumbersOnlyWithoutLoss) {
     Machine machine;
     const auto set = [&](const char* path, Value value) {
         set_leaf(machine, path, {Knowledge::known, std::move(value), {}, {.method = "m"}});
@@ -49,7 +49,7 @@ TEST(MachinePaths, NumbersConvertOnlyWhereNothingIsLost) {
     EXPECT_THROW(set("clock.read_cost", std::string("28")), std::logic_error);
 }
 
-TEST(MachinePaths, MalformedPathsNameThemselves) {
+TEST(MachinePaths, NameAMalformedPathInTheError) {
     Machine machine;
     for (const char* path : {"", "clock", "caches[l1", "caches.l1", "clocks.scope", "caches..capacity"}) {
         try {
@@ -62,7 +62,7 @@ TEST(MachinePaths, MalformedPathsNameThemselves) {
     EXPECT_TRUE(all_leaves(machine).empty());
 }
 
-TEST(MachinePaths, TheWalkVisitsEveryLeafOnceAndEachCanBeSetByItsPath) {
+TEST(MachinePaths, VisitEveryLeafOnceAndSetEachByItsPath) {
     Machine machine;
     machine.pipelines["sp"];
     machine.operations["add.s32"];

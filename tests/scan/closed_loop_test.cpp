@@ -1,4 +1,4 @@
-// A description is simulated, the simulation scanned, and what comes out compared with what went in.
+// Simulates a machine description, scans the simulation, and compares the scan with the description.
 #include "experiments/experiment.hpp"
 #include "machine/json.hpp"
 #include "scan/plan.hpp"
@@ -23,7 +23,7 @@ struct ClosedLoop {
 
 machine::Machine loaded(const std::string& file) { return machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/" + file); }
 
-/// `only`: experiments, with what they need; all where there are none.
+/// Runs the experiments `only` with what they declare; all of a scan if `only` is empty.
 ClosedLoop close_loop(const machine::Machine& truth, const std::vector<std::string>& only = {}) {
     const auto device = sim::make_device(truth, {.id = "sim:closed-loop", .seed = 3});
     const auto plan = only.empty() ? scan::plan_of_all(experiments::catalogue(), measure::Budget::small)
@@ -39,40 +39,41 @@ ClosedLoop close_loop(const machine::Machine& truth, const std::vector<std::stri
     return loop;
 }
 
-TEST(ClosedLoop, OfTheGtx280ComesBack) {
+TEST(ClosedLoop, RecoversTheGtx280) {
     const auto loop = close_loop(loaded("machines/gtx280.json"));
     EXPECT_EQ(loop.wrong, std::vector<std::string>{});
     EXPECT_GE(loop.exact.size(), 60U);
 }
 
-TEST(ClosedLoop, OfAFermiLikeGpuComesBack) {
+TEST(ClosedLoop, RecoversAFermiLikeGpu) {
     const auto loop = close_loop(loaded("tests/data/machines/fermi_like.json"));
     EXPECT_EQ(loop.wrong, std::vector<std::string>{});
     EXPECT_GE(loop.exact.size(), 70U);
 }
 
-TEST(ClosedLoop, OfAKeplerLikeGpuComesBack) {
+TEST(ClosedLoop, RecoversAKeplerLikeGpu) {
     const auto loop = close_loop(loaded("tests/data/machines/kepler_like.json"));
     EXPECT_EQ(loop.wrong, std::vector<std::string>{});
     EXPECT_GE(loop.exact.size(), 70U);
 }
 
-TEST(ClosedLoop, OfTlbsThatAPageWindowLiesAcrossComesBack) {
-    // One set of 16 entries and seven unequal ones; a page window ends among the pages that are walked (Mei 2014, 4.2).
+TEST(ClosedLoop, RecoversTlbsWhoseReachCrossesAPageWindow) {
+    // The TLBs have one set of 16 entries, and seven sets of unequal size. A page window ends among the pages that the
+    // experiment accesses (Mei 2014, 4.2).
     const auto loop = close_loop(loaded("machines/gtx780.json"), {"caches", "tlb"});
     EXPECT_EQ(loop.wrong, std::vector<std::string>{});
     EXPECT_GE(loop.exact.size(), 25U) << "caches alone are 17";
     EXPECT_THAT(loop.exact, IsSupersetOf({"tlbs.global_l1.policy", "tlbs.global_l2.policy"}));
 }
 
-TEST(ClosedLoop, OfAnotherTlbBesidePageWindowsOfAnotherSizeComesBack) {
+TEST(ClosedLoop, RecoversAnotherTlbAndAnotherPageWindow) {
     auto truth = loaded("machines/gtx780.json");
     auto &near = truth.tlbs.at("global_l1"), &far = truth.tlbs.at("global_l2");
     const std::int64_t span = 1 << 20;
     near.entries.set(12), near.ways.set(12), near.span.set(span), near.reach.set(12 * span);
     far.set_ways.set({11, 6, 6, 6}), far.ways.set(11), far.sets.set(4), far.entries.set(29), far.span.set(span),
         far.reach.set(29 * span);
-    // A smaller cache for data takes fewer loads to find.
+    // A smaller data cache takes fewer loads to measure.
     auto& l2 = truth.caches.at("l2");
     l2.capacity.set(*l2.capacity / 2);
     if (l2.sets) l2.sets.set(*l2.sets / 2);

@@ -24,7 +24,7 @@ Verdict verdict(const Machine& truth, const Machine& scanned, std::string_view p
     return Verdict::missing;
 }
 
-TEST(Compare, AMachineIsExactlyItself) {
+TEST(Compare, FindsAMachineExactlyEqualToItself) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         const Machine machine = random_machine(seed);
         const auto comparisons = compare(machine, machine);
@@ -33,7 +33,7 @@ TEST(Compare, AMachineIsExactlyItself) {
     }
 }
 
-TEST(Compare, IntegersAreEqualRealsWithinOnePercentRangesWithinOneCycle) {
+TEST(Compare, AllowsRealsOnePercentAndRangesOneCycle) {
     Machine truth, scanned;
     put(truth, "shared.latency", std::int64_t{38});
     put(truth, "clock.sm_mhz", 1000.0);
@@ -50,7 +50,7 @@ TEST(Compare, IntegersAreEqualRealsWithinOnePercentRangesWithinOneCycle) {
         EXPECT_EQ(comparison.verdict, Verdict::wrong) << comparison.path;
 }
 
-TEST(Compare, CandidatesAreUndecidedUnlessTheyExcludeTheTruth) {
+TEST(Compare, CountsCandidatesAsUndecidedUnlessTheyExcludeTheTruth) {
     Machine truth, scanned;
     put(truth, "caches.l1.ways", std::int64_t{4});
     set_leaf(scanned, "caches.l1.ways",
@@ -62,20 +62,20 @@ TEST(Compare, CandidatesAreUndecidedUnlessTheyExcludeTheTruth) {
     EXPECT_EQ(verdict(truth, scanned, "caches.l1.ways"), Verdict::undecided);
 }
 
-TEST(Compare, CallingSomethingAbsentThatIsThereIsWrong) {
+TEST(Compare, CountsAnExistingPartThatIsCalledAbsentAsWrong) {
     Machine truth, scanned;
     put(truth, "caches.l1.capacity", std::int64_t{4096});
     set_leaf(scanned, "caches.l1.capacity", {Knowledge::absent, {}, {}, {.method = "m"}});
     EXPECT_EQ(verdict(truth, scanned, "caches.l1.capacity"), Verdict::wrong);
 }
 
-TEST(Compare, WhatTheScanDoesNotSayIsMissing) {
+TEST(Compare, CountsALeafWithoutEstimateAsMissing) {
     Machine truth;
     put(truth, "shared.latency", std::int64_t{38});
     EXPECT_EQ(verdict(truth, Machine{}, "shared.latency"), Verdict::missing);
 }
 
-TEST(Compare, CachesAreAlignedByTheirPlaceOnThePath) {
+TEST(Compare, MatchesCachesByTheirPlaceOnThePath) {
     Machine truth, scanned;
     put(truth, "paths.global.caches", std::vector<std::string>{"l1", "l2"});
     put(truth, "caches.l1.line", std::int64_t{32});
@@ -88,7 +88,7 @@ TEST(Compare, CachesAreAlignedByTheirPlaceOnThePath) {
     for (const auto& comparison : comparisons) EXPECT_EQ(comparison.verdict, Verdict::exact) << comparison.path;
 }
 
-TEST(Compare, ACacheThatDoesNotExistIsWrong) {
+TEST(Compare, CountsACacheThatDoesNotExistAsWrong) {
     Machine truth, scanned;
     put(truth, "paths.global.caches", std::vector<std::string>{"l1"});
     put(truth, "caches.l1.line", std::int64_t{32});
@@ -102,7 +102,7 @@ TEST(Compare, ACacheThatDoesNotExistIsWrong) {
     EXPECT_EQ(verdict(truth, scanned, "caches.l2.line"), Verdict::exact);
 }
 
-TEST(Compare, NotLruIsExactForEveryOtherPolicy) {
+TEST(Compare, AcceptsNotLruForEveryPolicyButLru) {
     Machine truth, scanned;
     put(scanned, "caches.l1.policy", std::string("not-lru"));
     put(truth, "caches.l1.policy", std::string("fifo"));
@@ -113,13 +113,13 @@ TEST(Compare, NotLruIsExactForEveryOtherPolicy) {
     for (const auto& comparison : compare(truth, scanned)) EXPECT_NE(comparison.path, "caches.l1.policy");
 }
 
-TEST(Compare, InternalLeavesDoNotCount) {
+TEST(Compare, SkipsInternalLeaves) {
     Machine truth;
     put(truth, "memory.channels", std::int64_t{8});
     EXPECT_TRUE(compare(truth, Machine{}).empty());
 }
 
-TEST(Compare, TalliesAddUpByParameter) {
+TEST(Compare, AddsUpTalliesByParameter) {
     Machine truth, scanned;
     put(truth, "operations[add.s32].latency", std::int64_t{24});
     put(truth, "operations[add.f32].latency", std::int64_t{24});

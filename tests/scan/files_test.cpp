@@ -26,7 +26,7 @@ using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
 namespace fs = std::filesystem;
 
-TEST(Description, TakesTheNameOfEveryTimedOperation) {
+TEST(Description, AcceptsTheNameOfEveryTimedOperation) {
     machine::Machine machine;
     for (const auto& operation : measure::all_operations())
         machine.operations[std::string(operation.name)].latency.set(4, {.method = "made up"});
@@ -98,7 +98,7 @@ Scan example() {
     return scan;
 }
 
-TEST(ScanJson, ComesBackAsItWas) {
+TEST(ScanJson, ReadsBackWhatItWrote) {
     const auto scan = example();
     const auto text = to_json(scan);
     const auto back = scan_from_json(text);
@@ -139,7 +139,7 @@ TEST(ScanJson, ComesBackAsItWas) {
     EXPECT_THAT(back.records[0].outcome.warnings, ElementsAre("the clock moved"));
 }
 
-TEST(ScanJson, EveryStatusComesBack) {
+TEST(ScanJson, ReadsBackEveryStatus) {
     for (const auto status : {Status::done, Status::failed, Status::device_failed, Status::timed_out, Status::skipped,
                               Status::interrupted}) {
         Scan scan;
@@ -153,7 +153,7 @@ TEST(ScanJson, MakesTheSameDescriptionAgain) {
     EXPECT_EQ(machine::to_json(describe(scan_from_json(to_json(scan)))), machine::to_json(describe(scan)));
 }
 
-TEST(ScanJson, SamplesThatAreNoNumbersComeBackAsSuch) {
+TEST(ScanJson, ReadsNanSamplesBackAsNan) {
     Scan scan;
     scan.records = {{.id = "a", .status = Status::done}};
     scan.records[0].outcome.traces = {{"a/t", "a", {{"x", "", {1, std::numeric_limits<double>::quiet_NaN(), 3}}}, {}}};
@@ -164,7 +164,7 @@ TEST(ScanJson, SamplesThatAreNoNumbersComeBackAsSuch) {
     EXPECT_EQ(values[2], 3);
 }
 
-TEST(ScanJson, BytesThatAreNotUtf8AreReplacedNotRefused) {
+TEST(ScanJson, ReplacesBytesThatAreNotUtf8) {
     Scan scan{.device_name = "caf\xe9"};
     EXPECT_THAT(scan_from_json(to_json(scan)).device_name, StartsWith("caf"));
 }
@@ -175,7 +175,7 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
     return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
-TEST(ScanJson, ABrokenFileNamesTheField) {
+TEST(ScanJson, NamesTheFieldOfABrokenFile) {
     struct Case {
         const char *from, *to, *field, *expected;
     };
@@ -214,7 +214,7 @@ TEST(ScanJson, ABrokenFileNamesTheField) {
     }
 }
 
-TEST(ScanJson, WhatIsNoJsonOrNoObjectIsRefused) {
+TEST(ScanJson, RefusesWhatIsNoJsonObject) {
     for (const char* text : {"", "{", "\xff", "{\"schema\":\"gputomo-scan-1\""})
         EXPECT_THAT([&] { (void)scan_from_json(text, "x.json"); },
                     ThrowsMessage<InputError>(StartsWith("x.json: not valid JSON: ")))
@@ -226,25 +226,25 @@ TEST(ScanJson, WhatIsNoJsonOrNoObjectIsRefused) {
 }
 
 class LoadScan : public FolderTest {};
-TEST_F(LoadScan, NamesAFileThatIsNotThere) {
+TEST_F(LoadScan, NamesAMissingFile) {
     EXPECT_THAT([&] { (void)load_scan(folder / "none.json"); }, ThrowsMessage<InputError>(HasSubstr("none.json")));
     EXPECT_THAT([&] { (void)load_scan(folder); },
                 ThrowsMessage<InputError>(AllOf(StartsWith(folder.string()), HasSubstr("cannot be opened"))));
 }
 
-TEST_F(LoadScan, ReadsWhatWasWritten) {
+TEST_F(LoadScan, ReadsAFileThatWasWritten) {
     write_file(folder / "scan.json", to_json(example()));
     EXPECT_EQ(to_json(load_scan(folder / "scan.json")), to_json(example()));
 }
 
-TEST_F(WriteFile, ReplacesTheWholeFileAndLeavesNothingElse) {
+TEST_F(WriteFile, ReplacesTheFileAndLeavesNoTemporaryFile) {
     write_file(folder / "f", "a longer text");
     write_file(folder / "f", "short");
     EXPECT_EQ(content(folder / "f"), "short");
     EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
 }
 
-TEST_F(WriteFile, AFailureNamesTheFileAndKeepsTheOldContent) {
+TEST_F(WriteFile, KeepsTheOldContentWhenWritingFails) {
     write_file(folder / "regular", "old");
     for (const auto& file : {folder / "regular" / "f", folder / "no_such_folder" / "f", folder})
         EXPECT_THAT([&] { write_file(file, "x"); },
@@ -254,7 +254,7 @@ TEST_F(WriteFile, AFailureNamesTheFileAndKeepsTheOldContent) {
     EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
 }
 
-TEST_F(WriteFile, ADeviceIsWrittenToNotReplaced) {
+TEST_F(WriteFile, WritesToADeviceInsteadOfReplacingIt) {
     const auto null = folder / "null";
     fs::create_symlink("/dev/null", null);
     write_file(null, "gone");
@@ -267,7 +267,7 @@ TEST_F(WriteFile, ADeviceIsWrittenToNotReplaced) {
 }
 
 class CheckWritable : public FolderTest {};
-TEST_F(CheckWritable, MakesTheFolderAndLeavesItAsItWas) {
+TEST_F(CheckWritable, CreatesTheFolderAndLeavesNothingInIt) {
     check_writable(folder / "new" / "deep");
     EXPECT_TRUE(fs::is_empty(folder / "new" / "deep"));
     write_file(folder / "scan.json", "old");
@@ -277,7 +277,7 @@ TEST_F(CheckWritable, MakesTheFolderAndLeavesItAsItWas) {
     EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 2);
 }
 
-TEST_F(CheckWritable, NamesWhatIsNoFolder) {
+TEST_F(CheckWritable, NamesAFileThatIsNoFolder) {
     write_file(folder / "regular", "");
     for (const auto& bad : {folder / "regular", folder / "regular" / "below"})
         EXPECT_THAT([&] { check_writable(bad); },

@@ -1,5 +1,5 @@
-// Random machines with tables of outstanding loads, measured blind with noise; other seeds than those the deduction was
-// made with.
+// Scans random machines with tables of outstanding loads, with noise, and with other seeds than those with which the
+// deduction was developed.
 #include "validate/campaign.hpp"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 namespace gputomo::validate {
 namespace {
 
-TEST(OutstandingMachines, GiveTheirDesignAndEntriesBackOrLeaveThemOpen) {
+TEST(OutstandingMachines, ReturnTheirDesignAndEntriesOrStayUndecided) {
     const auto result = run({.machines = 4,
                              .seed = 77,
                              .noise = {.jitter_cycles = 2, .outlier_fraction = 0.002},

@@ -25,32 +25,32 @@ std::vector<std::string_view> ids(const std::vector<const experiments::Experimen
     return ids;
 }
 
-TEST(Plan, WhatAnExperimentNeedsComesBeforeIt) {
+TEST(Plan, PutsNeedsFirst) {
     const std::array catalogue{FakeExperiments::make('a', {"c", "b"}), FakeExperiments::make('b', {"d"}),
                                FakeExperiments::make('c', {"d"}), FakeExperiments::make('d')};
     EXPECT_THAT(ids(plan_of_all(catalogue, measure::Budget::small)), ElementsAre("d", "c", "b", "a"));
 }
 
-TEST(Plan, WithoutNeedsTheOrderOfTheCatalogueStays) {
+TEST(Plan, KeepsTheOrderOfTheCatalogueWithoutNeeds) {
     const std::array catalogue{FakeExperiments::make('c'), FakeExperiments::make('a'), FakeExperiments::make('b')};
     EXPECT_THAT(ids(plan_of_all(catalogue, measure::Budget::small)), ElementsAre("c", "a", "b"));
 }
 
-TEST(Plan, OnlyThoseAskedForAndWhatTheyNeedEachOnce) {
+TEST(Plan, ContainsEachSelectedExperimentAndItsNeedsOnce) {
     const std::array catalogue{FakeExperiments::make('a'), FakeExperiments::make('b', {"a"}),
                                FakeExperiments::make('c', {"b"}), FakeExperiments::make('d')};
     EXPECT_THAT(ids(plan(catalogue, {"b"})), ElementsAre("a", "b"));
     EXPECT_THAT(ids(plan(catalogue, {"d", "c", "a", "d"})), ElementsAre("d", "a", "b", "c"));
 }
 
-TEST(Plan, AnUnknownIdNamesTheChoices) {
+TEST(Plan, NamesTheChoicesForAnUnknownId) {
     const std::array catalogue{FakeExperiments::make('a'), FakeExperiments::make('b')};
     EXPECT_THAT([&] { (void)plan(catalogue, {"clok"}); },
                 ThrowsMessage<InputError>(AllOf(HasSubstr("'clok'"), HasSubstr("a, b"))));
     EXPECT_THAT([&] { (void)plan(catalogue, {""}); }, ThrowsMessage<InputError>(HasSubstr("a, b")));
 }
 
-TEST(Plan, NeedsThatGoRoundAreRefused) {
+TEST(Plan, RefusesCyclesOfNeeds) {
     const std::array pair{FakeExperiments::make('a', {"b"}), FakeExperiments::make('b', {"a"})};
     EXPECT_THROW((void)plan_of_all(pair, measure::Budget::small), std::logic_error);
     const std::array self{FakeExperiments::make('a', {"a"})};
@@ -60,7 +60,7 @@ TEST(Plan, NeedsThatGoRoundAreRefused) {
     EXPECT_THAT(ids(plan(aside, {"c"})), ElementsAre("c"));
 }
 
-TEST(Plan, TheCatalogueIsPlannedInOrderAndWholeButForWhatComesOnRequest) {
+TEST(Plan, ContainsTheCatalogueExceptExperimentsOnRequest) {
     using enum experiments::PartOfScan;
     for (const auto budget : {measure::Budget::small, measure::Budget::full}) {
         const bool full = budget == measure::Budget::full;
@@ -80,7 +80,7 @@ TEST(Plan, TheCatalogueIsPlannedInOrderAndWholeButForWhatComesOnRequest) {
     EXPECT_EQ(plan(experiments::catalogue(), {"occupancy"}).back()->id, "occupancy");
 }
 
-TEST(Plan, TheCatalogueMayBeInAnyOrder) {
+TEST(Plan, AcceptsTheCatalogueInAnyOrder) {
     const auto catalogue = experiments::catalogue();
     const auto in_order = ids(plan_of_all(catalogue, measure::Budget::small));
     const std::set<std::string_view> wanted(in_order.begin(), in_order.end());

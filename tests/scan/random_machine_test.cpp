@@ -23,14 +23,14 @@ void for_all_seeds(Check check) {
     }
 }
 
-TEST(RandomMachine, IsValidAndSurvivesItsFile) {
+TEST(RandomMachine, IsValidAndReadsBackFromItsFile) {
     for_all_seeds([](const machine::Machine& machine) {
         EXPECT_NO_THROW(machine::validate(machine));
         EXPECT_EQ(machine::to_json(machine::from_json(machine::to_json(machine))), machine::to_json(machine));
     });
 }
 
-TEST(RandomMachine, IsTheSameForASeedAndAnotherForAnotherSeed) {
+TEST(RandomMachine, DependsOnTheSeedAlone) {
     EXPECT_EQ(machine::to_json(random_machine(7)), machine::to_json(random_machine(7)));
     std::set<std::string> texts;
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -42,7 +42,7 @@ TEST(RandomMachine, IsTheSameForASeedAndAnotherForAnotherSeed) {
     EXPECT_EQ(texts.size(), 100U);
 }
 
-TEST(RandomMachine, DoesNotChangeFromOnePlatformToAnother) {
+TEST(RandomMachine, IsTheSameOnEveryPlatform) {
     const auto machine = random_machine(1);
     const auto fingerprint = [](const machine::Machine& m) {
         return std::vector<std::int64_t>{*m.topology.sms,
@@ -55,7 +55,7 @@ TEST(RandomMachine, DoesNotChangeFromOnePlatformToAnother) {
     EXPECT_EQ(fingerprint(machine), (std::vector<std::int64_t>{11, 25, 39, 33, 2097152, 239}));
 }
 
-TEST(RandomMachine, LevelsGrowAndAreAtLeastEightCyclesApart) {
+TEST(RandomMachine, HasLevelsThatGrowAndLieEightCyclesApart) {
     for_all_seeds([](const machine::Machine& machine) {
         const auto& path = machine.paths.at("global");
         std::int64_t capacity = 0, latency = 12;
@@ -75,7 +75,7 @@ TEST(RandomMachine, LevelsGrowAndAreAtLeastEightCyclesApart) {
     });
 }
 
-TEST(RandomMachine, AllWarpsTogetherCanFillEveryPipeline) {
+TEST(RandomMachine, HasEnoughWarpsToFillEveryPipeline) {
     for_all_seeds([](const machine::Machine& machine) {
         for (const auto& [key, pipeline] : machine.pipelines) {
             EXPECT_GE(*pipeline.latency, 4);
@@ -92,13 +92,13 @@ TEST(RandomMachine, AllWarpsTogetherCanFillEveryPipeline) {
     });
 }
 
-TEST(RandomMachine, ConflictsCostAtLeastWhatTheBanksAreBusy) {
+TEST(RandomMachine, HasConflictsThatCostAtLeastTheTimeOfTheBanks) {
     for_all_seeds([](const machine::Machine& machine) {
         EXPECT_GE(static_cast<double>(*machine.shared.conflict_cost) * *machine.shared.bytes_per_cycle, 128.0);
     });
 }
 
-TEST(RandomMachine, HasNothingThatNoLoadShows) {
+TEST(RandomMachine, HasNoFeatureThatLoadsCannotShow) {
     for_all_seeds([](const machine::Machine& machine) {
         EXPECT_LE(*machine.shared.access_group * 4, *machine.shared.banks * *machine.shared.bank_width)
             << "of such a group some words always conflict";
@@ -111,7 +111,7 @@ TEST(RandomMachine, HasNothingThatNoLoadShows) {
     });
 }
 
-TEST(RandomMachine, EveryKindOfMachineComesUp) {
+TEST(RandomMachine, DrawsEveryKindOfMachine) {
     std::map<std::string, int> seen;
     for_all_seeds([&](const machine::Machine& machine) {
         ++seen["levels " + std::to_string(machine.paths.at("global").caches.value.size())];

@@ -31,7 +31,7 @@ protected:
     testing::LosableDevice device;
 };
 
-TEST_F(RunnerTest, KeepsWhatEachExperimentFoundAndWhatItWasRunWith) {
+TEST_F(RunnerTest, RecordsOptionsAndOutcomes) {
     FakeExperiments::finds('a', {decided("shared.latency", std::int64_t{38})});
     FakeExperiments::body('b', [](experiments::Context& context) {
         EXPECT_EQ(context.findings.number("shared.latency"), 38);
@@ -51,7 +51,7 @@ TEST_F(RunnerTest, KeepsWhatEachExperimentFoundAndWhatItWasRunWith) {
     EXPECT_EQ(scan.first_failure(), nullptr);
 }
 
-TEST_F(RunnerTest, AnErrorEndsItsExperimentAndWhatNeedsItOnly) {
+TEST_F(RunnerTest, SkipsOnlyWhatNeedsAFailedExperiment) {
     struct Case {
         void (*fail)();
         Status status;
@@ -79,7 +79,7 @@ TEST_F(RunnerTest, AnErrorEndsItsExperimentAndWhatNeedsItOnly) {
     }
 }
 
-TEST_F(RunnerTest, ALostDeviceEndsTheScan) {
+TEST_F(RunnerTest, EndsTheScanWhenTheDeviceIsLost) {
     FakeExperiments::body('b', [this](experiments::Context&) -> results::Outcome {
         device.lost = true;
         throw DeviceError("cuCtxSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS");
@@ -97,7 +97,7 @@ TEST_F(RunnerTest, ALostDeviceEndsTheScan) {
     EXPECT_EQ(scan.findings.number("shared.latency"), 38);
 }
 
-TEST_F(RunnerTest, ADeviceThatReturnsAnotherWordIsLostToo) {
+TEST_F(RunnerTest, TreatsADeviceThatReturnsAnotherWordAsLost) {
     FakeExperiments::throws<TimeLimitError>('a', "kernel spin not finished within 10 s");
     class Forgetful : public testing::LosableDevice {
         void copy_to_host(std::span<std::byte> to, device::Address) override {
@@ -109,7 +109,7 @@ TEST_F(RunnerTest, ADeviceThatReturnsAnotherWordIsLostToo) {
                 ElementsAre(Status::timed_out, Status::skipped));
 }
 
-TEST_F(RunnerTest, AnInterruptKeepsWhatWasMeasuredAndStartsNothingMore) {
+TEST_F(RunnerTest, KeepsResultsAndStartsNothingAfterAnInterrupt) {
     FakeExperiments::finds('a', {decided("shared.latency", std::int64_t{38})});
     FakeExperiments::body('b', [](experiments::Context& context) -> results::Outcome {
         context.progress(0.5, "half");
@@ -129,7 +129,7 @@ TEST_F(RunnerTest, AnInterruptKeepsWhatWasMeasuredAndStartsNothingMore) {
     EXPECT_EQ(scan.findings.number("shared.latency"), 38);
 }
 
-TEST_F(RunnerTest, SavesAfterEveryExperimentAlsoOneThatFailed) {
+TEST_F(RunnerTest, SavesAfterEveryExperimentEvenAFailedOne) {
     FakeExperiments::throws<DeviceError>('a', "why");
     FakeExperiments::finds('c', {decided("shared.latency", std::int64_t{38})});
     std::vector<std::size_t> records;
@@ -144,7 +144,7 @@ TEST_F(RunnerTest, SavesAfterEveryExperimentAlsoOneThatFailed) {
     EXPECT_THAT(findings, ElementsAre(0, 0, 1));
 }
 
-TEST_F(RunnerTest, ProgressGrowsFromNoughtToOneOverThePlan) {
+TEST_F(RunnerTest, ReportsProgressFromZeroToOne) {
     const auto half = [](experiments::Context& context) {
         context.progress(0.5, "half");
         context.progress(7, "too much");
@@ -159,8 +159,8 @@ TEST_F(RunnerTest, ProgressGrowsFromNoughtToOneOverThePlan) {
     EXPECT_THAT(fractions, ElementsAre(0, 0.25, 0.5, 0.5, 0.75, 1));
 }
 
-/// Found only when all is described, any of these would cost the whole scan.
-TEST_F(RunnerTest, AnOutcomeThatFitsNoDescriptionFailsItsExperimentOnly) {
+/// If only describe() found these faults, each of them would cost the whole scan.
+TEST_F(RunnerTest, FailsAnExperimentWhoseOutcomeFitsNoDescription) {
     auto unsure = decided("shared.latency", std::int64_t{38});
     unsure.confidence = std::numeric_limits<double>::quiet_NaN();
     auto wide = decided("shared.latency", std::int64_t{38});
@@ -178,7 +178,7 @@ TEST_F(RunnerTest, AnOutcomeThatFitsNoDescriptionFailsItsExperimentOnly) {
     }
 }
 
-TEST(Describe, AnEstimateBecomesALeafWithItsProvenance) {
+TEST(Describe, TurnsAnEstimateIntoALeafWithProvenance) {
     Scan scan;
     auto latency = decided("caches.l1.latency", std::int64_t{42});
     latency.interval = {41, 43};
@@ -208,7 +208,7 @@ TEST(Describe, AnEstimateBecomesALeafWithItsProvenance) {
     EXPECT_EQ(machine.shared.latency.knowledge, machine::Knowledge::unknown);
 }
 
-TEST(Describe, ConfidenceIsKeptBetweenNoughtAndOneAndAMethodIsNeverEmpty) {
+TEST(Describe, ClampsConfidencesAndFillsEmptyMethods) {
     Scan scan;
     auto sure = decided("shared.latency", std::int64_t{38});
     sure.confidence = 1.2;

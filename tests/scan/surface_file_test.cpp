@@ -1,4 +1,4 @@
-// Surfaces as files: written and read, plain and compressed, with complaints that name the field.
+// Writes and reads surface files, plain and compressed, and checks that errors name the field.
 #include "scan/surface_file.hpp"
 #include "scan/gzip.hpp"
 
@@ -46,7 +46,7 @@ void expect_same(const measure::MixSurface& read) {
     EXPECT_EQ(read.curves[0].samples[1].instructions_per_cycle, 1);
 }
 
-TEST(SurfaceFile, ComesBackAsItWasWritten) {
+TEST(SurfaceFile, ReadsBackWhatItWrote) {
     for (const std::string name : {"surface_test.json", "surface_test.json.gz"}) {
         const auto file = std::filesystem::temp_directory_path() / name;
         save_surface(surface(), file);
@@ -55,7 +55,7 @@ TEST(SurfaceFile, ComesBackAsItWasWritten) {
     }
 }
 
-TEST(SurfaceFile, ComplaintsNameTheField) {
+TEST(SurfaceFile, NamesTheFieldInErrors) {
     auto text = to_json(surface());
     text.replace(text.find("\"l2\""), 4, "\"l9\"");
     EXPECT_THAT(
@@ -64,13 +64,13 @@ TEST(SurfaceFile, ComplaintsNameTheField) {
     EXPECT_THROW((void)surface_from_json("{", "file"), InputError);
 }
 
-TEST(SurfaceFile, NumbersThatNoDoubleHoldsAreRefusedAsAllElseIs) {
+TEST(SurfaceFile, RefusesNumbersThatNoDoubleHolds) {
     EXPECT_THAT(
         [] { (void)surface_from_json(R"({"schema": "gputomo-surface-1", "sm_mhz": 1E2021606147920418})", "a.json"); },
         testing::ThrowsMessage<InputError>(testing::HasSubstr("a.json: not JSON")));
 }
 
-TEST(Gzip, DamagedDataAreRefused) {
+TEST(Gzip, RefusesDamagedData) {
     const std::string text(100'000, 'x');
     const auto packed = gzip(text);
     EXPECT_TRUE(is_gzip(packed));
@@ -78,7 +78,7 @@ TEST(Gzip, DamagedDataAreRefused) {
     EXPECT_THROW((void)gunzip(packed.substr(0, packed.size() / 2), "file"), InputError);
 }
 
-/// The most instructions per cycle of `access` alone, or of adds alone.
+/// The highest instructions per cycle of `access` alone, or of adds alone.
 double most_alone(const measure::MixSurface& surface, bool adds) {
     double most = 0;
     for (const auto& curve : surface.curves)
@@ -93,7 +93,7 @@ measure::MixSurface recorded(const std::string& access, const std::string& run =
 
 class RecordedTwice : public testing::TestWithParam<const char*> {};
 
-TEST_P(RecordedTwice, IsTheSameInTheNextRun) {
+TEST_P(RecordedTwice, GivesTheSameThroughputsInTheNextRun) {
     const auto first = recorded(GetParam()), second = recorded(GetParam(), "-2");
     ASSERT_EQ(first.curves.size(), second.curves.size());
     int samples = 0, apart = 0, apart_one_chain = 0;
@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(Accesses, RecordedTwice,
                          testing::Values("global", "shared", "sfu", "l1", "l2", "shared_conflict", "tensor"),
                          [](const auto& access) { return std::string(access.param); });
 
-TEST(RecordedSurface, OfAnH200ReachesWhatItsUnitsHave) {
+TEST(RecordedSurface, ReachesThePeakOfEachUnitOfAnH200) {
     EXPECT_NEAR(most_alone(recorded("global"), true), 4, 0.04);
     EXPECT_NEAR(most_alone(recorded("sfu"), false), 0.5, 0.005);
     EXPECT_NEAR(most_alone(recorded("shared"), false), 1, 0.01);
