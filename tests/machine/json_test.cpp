@@ -76,7 +76,7 @@ TEST(MachineJson, NamesFileFieldAndExpectationInErrors) {
     EXPECT_THAT(error_of(with(R"("clock":{"scope":{"value":"die","source":"x"}})")),
                 HasSubstr("expected one of sm, tpc, gpc, gpu"));
     EXPECT_THAT(error_of(with(R"("clock":{"read_cost":{"value":-1,"unit":"cycles","source":"x"}})")),
-                HasSubstr("nothing negative"));
+                HasSubstr("no negative number"));
     EXPECT_THAT(error_of(with(R"("clock":{"read_cost":{"value":1,"unit":"cycles","method":"m","confidence":1.5}})")),
                 HasSubstr("clock.read_cost: confidence: found 1.5"));
     EXPECT_THAT(error_of(std::string(5000, '[')), HasSubstr("card.json"));
