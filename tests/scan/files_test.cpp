@@ -281,7 +281,7 @@ TEST_F(CheckWritable, NamesAFileThatIsNoFolder) {
     write_file(folder / "regular", "");
     for (const auto& bad : {folder / "regular", folder / "regular" / "below"})
         EXPECT_THAT([&] { check_writable(bad); },
-                    ThrowsMessage<InputError>(StartsWith(bad.string() + ": cannot be made a folder")))
+                    ThrowsMessage<InputError>(StartsWith(bad.string() + ": cannot be created as a folder")))
             << bad;
     EXPECT_THAT([&] { check_writable_file(folder); }, ThrowsMessage<InputError>(HasSubstr("it is a folder")));
 }
