@@ -36,6 +36,7 @@ PointerChase::Shape shape_for(const Run& run, const ArrayPlace& place, LoadHint 
 /// A number that differs between pages that are any power of two pages apart. Multiples of the page number itself do
 /// not differ, modulo the page.
 std::uint64_t folded(std::uint64_t page) {
+    // Bits of the page number that are added up at a time: 16 places for neighbouring pages.
     constexpr int kPlacesLog2 = 4;
     std::uint64_t sum = 0;
     for (; page != 0; page >>= kPlacesLog2) sum += page;
@@ -101,6 +102,7 @@ deduce::ChaseTrace ChaseArray::operator()(const deduce::ChaseRequest& request) {
 
 std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets, std::uint64_t first,
                                        std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
+    // Their median is free of a single disturbed run.
     constexpr int kRuns = 3;
     run_.progress(fraction_, what_);
     const auto order = write(offsets);

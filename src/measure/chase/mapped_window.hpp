@@ -37,6 +37,7 @@ public:
     [[nodiscard]] ArrayPlace place(LoadHint hint) const;
 
 private:
+    /// Plain arrays start at a multiple of this, so that a TLB entry of up to 32 MiB starts there.
     static constexpr std::uint64_t kPlainAlignment = std::uint64_t{32} << 20;
     MappedWindow(device::Device& device, device::Address begin, Window window)
         : device_(&device), begin_(begin), window_(window) {}

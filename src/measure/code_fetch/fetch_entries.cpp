@@ -14,7 +14,9 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
+/// Clock reads of a row, and those with a read before them. A row must extend beyond the end of a line.
 constexpr std::uint32_t kReads = 10, kLater = kReads - 1;
+/// Passes that do not count: they bring code and table into their caches.
 constexpr std::size_t kWarmPasses = 2;
 constexpr Bytes kRecord{std::int64_t{4} * kReads};
 

@@ -15,6 +15,7 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
+/// Steps, each behind a barrier. A chosen value: more steps meet more places of a fetch block.
 constexpr int kSteps = 64;
 /// Clock reads of a step. A warp may hold the first two or three instructions behind the barrier before it waits
 /// there.
@@ -25,11 +26,14 @@ constexpr int kPlaces = kSteps * (kReads - 1);
 /// two or four of them. It then also shares an instruction cache that a scheduler may have of its own. The other warps
 /// only take part in the barriers.
 constexpr int kWarps = 5;
+/// Launches whose median counts.
 constexpr int kLaunches = 3;
+/// Independent sums of a sweep, so that its instructions need not wait for each other.
 constexpr int kSums = 4;
 /// Sweeps and filling compute with numbers that the compiler does not know. It would merge repeated additions of a
 /// known constant into one.
 constexpr std::string_view kFilling = "fma.rn.f32", kFillingOpcode = "FFMA";
+/// Compute capability from which on instructions take 16 bytes.
 constexpr std::int64_t kLongSince = 7;
 
 void append_steps(ptx::KernelBuilder& k, Reg record, const std::vector<Reg>& sums, int filling) {

@@ -15,13 +15,17 @@ using namespace code_chase;
 
 namespace {
 
+/// Shared memory that GPUs allow a block without opting in, and what the system takes of it.
 constexpr std::int64_t kMostShared = 48 * 1024, kSharedLeftFree = 1024;
+/// Largest grid in blocks for each SM that is tried until a block reaches the wanted SM.
 constexpr std::uint32_t kMostBlocksPerSm = 16;
 /// Size of the first constant cache if it is unknown. It holds the jump table; the rest is for kernel parameters.
 constexpr std::uint64_t kUsualConstants = 2048;
+/// Share of that cache for the jump table.
 constexpr double kTableShare = 0.875;
 /// Records that shared memory must hold beside the access sequence, at least.
 constexpr std::uint32_t kLeastRecords = 256;
+/// Visits of the calibration run. A chosen value.
 constexpr std::uint32_t kCalibrationVisits = 256;
 
 /// The step of a dense sequence, one that goes on in equal steps of at most a line. A dense sequence is visited in

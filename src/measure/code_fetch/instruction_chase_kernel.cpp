@@ -13,9 +13,13 @@ using ptx::Type;
 
 /// A block that waits for the other one gives up after this many polls, so that the kernel always ends.
 constexpr std::uint32_t kMostSpins = 1 << 20;
+/// Additions of a slot, whose last instruction jumps back, and the registers that they work on.
 constexpr std::uint32_t kSlotSums = kSlotInstructions - 1, kRegisters = 2;
+/// The whole constant memory of a module.
 constexpr Bytes kConstants{64 * 1024};
+/// No constant cache so far has shorter lines.
 constexpr std::int64_t kConstantStride = 64;
+/// Groups of the jump table, see entries_of(), and entries of a line.
 constexpr std::uint32_t kGroups = 8, kEntriesOfLine = kTableLine / kEntryBytes;
 
 /// A slot's instructions work on a few registers in a pattern that no compiler can fold. Each register is one more

@@ -44,6 +44,7 @@ std::optional<Layout> layout_of(const device::KernelCode& code, std::uint32_t sl
 /// Pads the dispatcher to kHead and moves the first slot to a multiple of kAlignment. A kernel of few slots shows how
 /// many instructions that takes.
 Filling find_filling(device::Device& device, std::uint64_t instruction_bytes) {
+    // Slots of the kernel that shows how much padding is needed: few compile fast.
     constexpr std::uint32_t kFew = 16;
     const std::uint64_t aligned = kAlignment / instruction_bytes, head = kHead / instruction_bytes;
     Filling filling;

@@ -23,6 +23,7 @@ constexpr int kWords = 6;  ///< start, two arrivals, two departures, the value s
 constexpr int kRescues = 8;
 /// Different code on the two sides of a branch keeps the compiler from merging them.
 constexpr std::uint32_t kSideMark = 0x5eed'2000;
+/// Pairs of operations on a side: enough for the compiler to branch instead of using predicates.
 constexpr int kSidePairs = 6;
 
 std::string_view name_of(BarrierCase which) {

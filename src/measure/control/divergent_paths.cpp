@@ -11,6 +11,7 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
+/// Warps that a launch may have: one for each of four schedulers.
 constexpr int kMostWarps = 4;
 /// Pairs of dependent operations of a path. A chosen value: with few of them the compiler uses predicates instead of
 /// branches.

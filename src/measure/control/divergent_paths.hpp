@@ -12,6 +12,7 @@
 
 namespace gputomo::measure {
 
+/// Paths: one for each thread of a warp.
 inline constexpr int kPaths = 32;
 
 /// Cycles since the first clock read of the thread's warp.

@@ -12,10 +12,12 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
+/// Launches whose median counts.
 constexpr int kLaunches = 5;
 /// With fewer pairs a compiler would use predicates instead of a branch. With more, the nest exceeds an instruction
 /// cache of 4 KiB.
 constexpr int kPairsIn = 6, kPairsOut = 2;
+/// Mark the code of each level on the way in and out. No other constants look like these.
 constexpr std::uint32_t kInMark = 0x5eed'3000, kOutMark = 0x5eed'4000;
 
 void append_nest(ptx::KernelBuilder& k, Reg depth, Reg value, int level) {

@@ -9,6 +9,7 @@ namespace gputomo::measure {
 /// way out. So threads rejoin in the innermost if that they share.
 class NestedIfs {
 public:
+    /// Depth of the nest. A deeper one would exceed an instruction cache of 4 KiB.
     static constexpr int kNests = 16;
     explicit NestedIfs(device::Device& device);
     /// Cycles of the whole nest if each of the outermost `splits` branches splits off one thread and all other threads

@@ -25,7 +25,9 @@ constexpr int kFew = 1;
 constexpr int kMany = 4;
 /// Pairs of operations that a taken branch skips.
 constexpr int kSkippedPairs = 6;
+/// Marks the skipped code. No other constant looks like this.
 constexpr std::uint32_t kSkippedMark = 0x5eed'1000;
+/// Launches whose median counts.
 constexpr int kLaunches = 5;
 constexpr int kTimes = 2;
 /// Pieces of code that untaken branches lead to.

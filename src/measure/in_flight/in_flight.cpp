@@ -17,9 +17,11 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
+/// The most threads that a block may have on any GPU so far.
 constexpr int kMostThreads = 1024;
 /// GPUs allocate registers for this many threads at once (Wong 2010, Fig. 9), or for fewer.
 constexpr int kRegisterThreads = 64;
+/// The first pass warms code and translations.
 constexpr int kPasses = 2;
 /// What each warp stores.
 struct Stamp {

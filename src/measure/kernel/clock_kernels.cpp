@@ -14,6 +14,7 @@ using ptx::Type;
 
 constexpr int kReads = 16;  ///< back to back
 constexpr int kLoads = 16;  ///< loads, each followed by a read
+/// Bytes between the loads: further than any line, so that they take different times.
 constexpr std::int64_t kLoadStride = 4096;
 constexpr int kReadings = kReads + kLoads;
 constexpr int kWords = kReadings + 1;  ///< and one word for the SM

@@ -70,6 +70,7 @@ double FixedWorkMix::rate(const Work& work, const OccupancyHistory& history) con
 }
 
 std::uint32_t FixedWorkMix::iterations_for(double cycles) {
+    // Iterations of the run from which the others are extrapolated.
     constexpr std::uint32_t kTried = 2;
     return std::max(1U, static_cast<std::uint32_t>(cycles * kTried / history_of(run({{1, 1}, 1, kTried})).cycles));
 }

@@ -34,7 +34,9 @@ public:
     [[nodiscard]] std::uint32_t after(std::int64_t first_line, std::int64_t chain, std::int64_t lines,
                                       std::int64_t steps) const;
 
+    /// Bytes that a warp reads at a time.
     static constexpr std::int64_t kLineBytes = 128;
+    /// Chains of a warp for which a stream reserves scattered lines.
     static constexpr std::int64_t kMostChains = 8;
 
 private:

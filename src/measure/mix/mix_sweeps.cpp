@@ -6,6 +6,7 @@
 namespace gputomo::measure {
 
 std::vector<int> mix_occupancies(int schedulers, int most) {
+    // Samples for each doubling of the occupancy (Volkov 2016, ch. 7).
     constexpr int kPerDoubling = 4;
     std::vector<int> found;
     for (int step = 1; step * schedulers <= most; ++step) {

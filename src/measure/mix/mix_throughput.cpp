@@ -20,6 +20,7 @@ namespace {
 constexpr double kFirstIterations = 3;
 constexpr double kFirstLines = 96;
 constexpr double kLonger = 3;
+/// Windows that are tried before an occupancy gives no sample.
 constexpr int kTries = 7;
 /// Most windows of a sample. A total time that is shorter than requested by up to this share of a window is accepted.
 constexpr double kMostWindows = 6;

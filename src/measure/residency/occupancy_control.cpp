@@ -20,6 +20,7 @@ std::optional<BlockShape> blocks_for(const device::Device& device, int warps, in
 }
 
 Bytes shared_for(const device::Device& device, int blocks) {
+    // Allocation unit of shared memory in bytes, and a margin for what the system takes of each block.
     constexpr std::int64_t kUnit = 256, kOverhead = 512;
     const auto per_sm = device.attribute(max_shared_memory_per_multiprocessor).value_or(16384);
     const auto per_block = device.attribute(max_shared_memory_per_block).value_or(16384);

@@ -17,6 +17,7 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
+/// records, data, cycles
 constexpr int kOwnArguments = 3;
 /// More values than any GPU has registers for a thread (255).
 constexpr std::int64_t kMostValues = 320;

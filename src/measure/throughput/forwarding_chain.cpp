@@ -14,7 +14,10 @@ using ptx::Type;
 /// The latencies that this is compared with are one thread's. A whole warp takes longer on a GPU that executes
 /// half-warps.
 constexpr int kThreads = 1;
+/// Pairs of an instruction and an add in the chain. A longer chain averages better; a shorter one fits smaller
+/// instruction caches.
 constexpr int kLength = 64;
+/// Launches whose median counts.
 constexpr int kLaunches = 3;
 /// x + -0 is x for every number, and so for an address too.
 constexpr std::uint32_t kMinusZero = 0x80000000;

@@ -19,13 +19,16 @@ using ptx::Type;
 /// on, and the numbers that each instruction reads, modulo four, are as written. Left to itself, ptxas chooses numbers
 /// with which no operands wait for each other.
 constexpr int kQuad = 4, kQuads = 12, kRegisters = kQuad * kQuads;
+/// Instructions of a loop body. A chosen value: the loop must fit an instruction cache.
 constexpr int kInstructions = 24;
 /// Eight warps for each of four schedulers, if the registers allow them.
 constexpr std::uint32_t kMostThreads = 1024;
 constexpr std::uint32_t kWarp = kWarpSize;
 /// Two clock reads of each warp for a loop.
 constexpr std::int64_t kStampBytes = 8 * kMostThreads / kWarp;
+/// Iterations of the two runs whose difference counts.
 constexpr std::uint32_t kFewTurns = 4, kManyTurns = 12;
+/// Launches of which the fastest counts.
 constexpr int kLaunches = 3;
 constexpr std::string_view kOpcode = "FFMA";
 

@@ -12,6 +12,7 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::Type;
 
+/// The most threads that a block may have on any GPU so far.
 constexpr int kMaxThreads = 1024;
 
 /// The threads of the block share the work of writing the links. `turns` is the most that each writes.

@@ -15,10 +15,13 @@ namespace {
 using ptx::Reg;
 using ptx::Type;
 
+/// The most threads that a block may have on any GPU so far.
 constexpr int kMaxThreads = 1024;
+/// Launches whose median counts.
 constexpr int kLaunches = 3;
 /// Cycles of a run. Warps that finish one iteration late are then less than a percent of it.
 constexpr double kSteadyCycles = 60'000;
+/// Most loop iterations, so that slow operations do not take too long.
 constexpr double kMostTurns = 4096;
 
 std::string kernel_name(std::string_view what, const TimedOperation& operation, int chains) {

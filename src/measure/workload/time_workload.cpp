@@ -12,10 +12,12 @@ namespace {
 /// A launch of this many ns is long compared with its start. A simulation that computes for as long is long enough
 /// too, however busy the host is.
 constexpr double kLongEnough = 500'000;  // ns
+/// Processor time of the host for a launch, beyond which a simulation is long enough.
 constexpr std::chrono::milliseconds kSlow{150};
 /// Launches of each occupancy may use this fraction of the memory, and at most this many bytes.
 constexpr std::int64_t kShareOfMemory = 8;
 constexpr std::int64_t kMostBytes = std::int64_t{2} << 30;
+/// Factor by which the blocks grow until a launch is long enough.
 constexpr std::int64_t kGrowth = 8;
 /// Blocks of the first launch, relative to those that the GPU holds at once.
 constexpr std::int64_t kFirstWaves = 2;

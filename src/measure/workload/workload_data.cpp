@@ -165,6 +165,7 @@ WorkloadData sgemm(device::Device& device, std::int64_t blocks) {
 }
 
 WorkloadData reduce(device::Device& device, std::int64_t blocks) {
+    // Values repeat after these, so that each block's sum is exact.
     constexpr std::uint32_t kDifferent = 8;
     WorkloadData data;
     data.buffers.push_back(
