@@ -175,7 +175,7 @@ TEST(MixEvaluation, MeasuresTheRequestedMixes) {
 }
 
 TEST(Cusp, HasALineForEachMachineAndPointsForItsSurface) {
-    auto measured = surface({curve({.alpha = 0}, {{4, 0.05}, {64, 0.1}}), curve({.alpha = 8}, {{4, 0.1}, {64, 0.9}})});
+    auto measured = surface({curve({.alpha = 0}, {{4, 0.05}, {64, 0.1}}), curve({.alpha = 8}, {{4, 0.1}, {64, 10}})});
     auto machine = shipped("gtx680");
     measured.gpu = *machine.identity.name;
     const auto plots = cusp({{"first", machine}, {"nothing known", {}}}, {measured});
