@@ -1,6 +1,4 @@
 #include "deduce/cache/geometry.hpp"
-#include "deduce/cache/levels.hpp"
-#include "deduce/cache/policy_model.hpp"
 #include "units/statistics.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +12,7 @@
 namespace gputomo::deduce {
 namespace {
 
-/// A memory path that deduction knows nothing of: one cache over memory, with noise.
+/// A memory path whose structure the deduction does not know: one cache above memory, with noise.
 struct Truth {
     std::uint64_t line = 64, sector = 64, ways = 4, sets = 16;
     std::string policy = "lru";
@@ -30,12 +28,12 @@ public:
 
     ChaseTrace operator()(const ChaseRequest& request) {
         ChaseTrace trace;
-        for (std::uint32_t lap = 0; lap < request.warm_passes + request.recorded_passes; ++lap)
+        for (std::uint32_t pass = 0; pass < request.warm_passes + request.recorded_passes; ++pass)
             for (const auto offset : request.offsets) {
                 double latency = access(offset) ? t_.hit : t_.miss;
                 if (t_.jitter > 0) latency += std::abs(std::normal_distribution<double>(0, t_.jitter)(random_));
                 if (uniform() < t_.outliers) latency += 1000;
-                if (lap >= request.warm_passes) trace.latencies.push_back(latency);
+                if (pass >= request.warm_passes) trace.latencies.push_back(latency);
             }
         loads += (request.warm_passes + request.recorded_passes) * request.offsets.size();
         return trace;
@@ -76,7 +74,7 @@ private:
 CacheFindings deduce(const Truth& truth, std::uint64_t seed = 1) {
     Oracle oracle(truth, seed);
     const Chase chase = [&](const ChaseRequest& r) {
-        // On a GPU a chase is a list of addresses: none can come twice.
+        // On a GPU a chase is a list of addresses, so that none can appear twice.
         EXPECT_EQ(std::set(r.offsets.begin(), r.offsets.end()).size(), r.offsets.size());
         return oracle(r);
     };
@@ -95,39 +93,39 @@ void expect_exact(const Truth& truth, const CacheFindings& found) {
     EXPECT_EQ(found.policy.name, truth.policy);
 }
 
-TEST(Geometry, WongsExampleCacheOfTwelveLines) {
+TEST(Geometry, FindsWongsExampleCacheOfTwelveLines) {
     expect_exact({.line = 32, .sector = 32, .ways = 3, .sets = 4},
                  deduce({.line = 32, .sector = 32, .ways = 3, .sets = 4}));
 }
 
-TEST(Geometry, TextureL1OfTheGt200) {
+TEST(Geometry, FindsTheTextureL1OfTheGt200) {
     expect_exact({.line = 32, .sector = 32, .ways = 20, .sets = 8},
                  deduce({.line = 32, .sector = 32, .ways = 20, .sets = 8}));
 }
 
-TEST(Geometry, SectorsAreToldFromLines) {
+TEST(Geometry, DistinguishesSectorsFromLines) {
     expect_exact({.line = 128, .sector = 32, .ways = 4, .sets = 32},
                  deduce({.line = 128, .sector = 32, .ways = 4, .sets = 32}));
 }
 
-TEST(Geometry, FifoAndRandomAreNotTakenForLru) {
+TEST(Geometry, DistinguishesFifoAndRandomFromLru) {
     for (const auto* policy : {"fifo", "random"}) {
         const Truth truth{.line = 64, .sector = 64, .ways = 8, .sets = 16, .policy = policy};
         expect_exact(truth, deduce(truth));
     }
 }
 
-TEST(Geometry, SetsNeedNotBeAPowerOfTwo) {
+TEST(Geometry, FindsSetsThatAreNoPowerOfTwo) {
     expect_exact({.line = 64, .sector = 64, .ways = 5, .sets = 12},
                  deduce({.line = 64, .sector = 64, .ways = 5, .sets = 12}));
 }
 
-TEST(Geometry, AFullyAssociativeCacheHasOneSet) {
+TEST(Geometry, FindsOneSetInAFullyAssociativeCache) {
     expect_exact({.line = 64, .sector = 64, .ways = 16, .sets = 1},
                  deduce({.line = 64, .sector = 64, .ways = 16, .sets = 1}));
 }
 
-/// A chase whose own code is read with each load. Arrays walked from their begin on hold it; other loads lie behind it.
+/// A chase whose own code is read with each load. Arrays that start at offset 0 contain it; other loads lie after it.
 CacheFindings deduce_beside_code(const Truth& truth, std::uint64_t code) {
     Oracle oracle(truth, 1);
     const Chase chase = [&](const ChaseRequest& r) {
@@ -151,7 +149,7 @@ CacheFindings deduce_beside_code(const Truth& truth, std::uint64_t code) {
                                    .code_bytes = code});
 }
 
-TEST(Geometry, CodeThatTakesWaysOfEachSetIsCountedAndOfSomeSetsToo) {
+TEST(Geometry, CountsTheWaysThatTheChasesOwnCodeOccupies) {
     for (const auto& truth : {Truth{.line = 256, .sector = 256, .ways = 32, .sets = 1},
                               Truth{.line = 128, .sector = 128, .ways = 16, .sets = 2},
                               Truth{.line = 128, .sector = 128, .ways = 6, .sets = 8}}) {
@@ -164,7 +162,7 @@ TEST(Geometry, CodeThatTakesWaysOfEachSetIsCountedAndOfSomeSetsToo) {
     }
 }
 
-TEST(Geometry, RandomCachesWithOutliersAreRecoveredAndNeverWronglySure) {
+TEST(Geometry, RecoversRandomCachesDespiteOutliersAndIsNeverSurelyWrong) {
     std::mt19937_64 random(7);
     const auto pick = [&](std::vector<std::uint64_t> values) { return values[random() % values.size()]; };
     int exact = 0, wrong_but_sure = 0;
@@ -197,11 +195,11 @@ TEST(Geometry, RandomCachesWithOutliersAreRecoveredAndNeverWronglySure) {
     EXPECT_EQ(wrong_but_sure, 0);
 }
 
-TEST(Geometry, AWindowThatStaysTellsNoSector) {
-    // Two words that miss for another reason, and nothing else of the window.
+TEST(Geometry, ReportsNoSectorOfAWindowThatWasNotEvicted) {
+    // Two words miss for another reason, and nothing else of the window does.
     const auto chase = [](const ChaseRequest& request) {
         ChaseTrace trace;
-        for (std::uint32_t lap = 0; lap < request.recorded_passes; ++lap)
+        for (std::uint32_t pass = 0; pass < request.recorded_passes; ++pass)
             for (const auto offset : request.offsets)
                 trace.latencies.push_back(offset == 640 || offset == 1216 || offset >= 8192 ? 300 : 100);
         return trace;
@@ -211,7 +209,7 @@ TEST(Geometry, AWindowThatStaysTellsNoSector) {
     EXPECT_EQ(found.sector.confidence, 0);
 }
 
-TEST(Geometry, AHashedCacheIsNeverWronglyDecided) {
+TEST(Geometry, LeavesANonlinearHashOpen) {
     const Truth truth{.line = 64, .sector = 64, .ways = 8, .sets = 64, .hashed = true};
     const auto found = deduce(truth);
     EXPECT_EQ(found.sector.value, 64);
@@ -221,19 +219,19 @@ TEST(Geometry, AHashedCacheIsNeverWronglyDecided) {
     EXPECT_GE(found.capacity.bracket[1], static_cast<std::int64_t>(truth.capacity()));
 }
 
-TEST(Geometry, OneSetOfManyWaysWithARandomPolicyIsToldFromAHash) {
-    // As the L1 of Hopper may be.
+TEST(Geometry, DistinguishesOneRandomSetOfManyWaysFromAHash) {
+    // The L1 of Hopper may be like this.
     const Truth truth{.line = 128, .sector = 32, .ways = 200, .sets = 1, .policy = "random", .hit = 32, .miss = 280};
     expect_exact(truth, deduce(truth));
 }
 
-TEST(Geometry, SetsOfALargeRandomCacheAreFoundByCollidingLines) {
+TEST(Geometry, FindsSetsOfALargeRandomCacheByConflictingLines) {
     const Truth truth{.line = 64, .sector = 64, .ways = 12, .sets = 512, .policy = "random"};
     expect_exact(truth, deduce(truth));
 }
 
-/// Sets of unequal size behind a nearer level, in numbers of lines; dealt: line numbers modulo all lines, in turn, full
-/// sets passed over.
+/// Sets of unequal size below a filtering level, in numbers of lines. `dealt`: line numbers modulo all lines are dealt
+/// to the sets in turn, and full sets are skipped.
 struct Unequal {
     std::vector<std::size_t> ways;
     bool dealt = false, fifo = false;
@@ -241,14 +239,14 @@ struct Unequal {
     double outliers = 0;
 };
 
-CacheFindings deduce_behind(const Unequal& truth) {
+CacheFindings deduce_filtered(const Unequal& truth) {
     constexpr std::uint64_t kLine = 1024;
     const std::size_t lines = std::accumulate(truth.ways.begin(), truth.ways.end(), std::size_t{0});
     std::vector<std::size_t> table;
     for (auto left = truth.ways; table.size() < lines;)
         for (std::size_t set = 0; set < left.size(); ++set)
             if (left[set] > 0) table.push_back(set), --left[set];
-    std::vector<std::vector<std::uint64_t>> held(truth.ways.size());  // of each set, the next to go first
+    std::vector<std::vector<std::uint64_t>> held(truth.ways.size());  // by set, the next victim first
     std::mt19937_64 random(3);
     const auto hits = [&](std::uint64_t line) {
         const std::size_t set = truth.dealt ? table[line % lines] : line % truth.ways.size();
@@ -265,11 +263,11 @@ CacheFindings deduce_behind(const Unequal& truth) {
     };
     const Chase chase = [&](const ChaseRequest& request) {
         ChaseTrace trace;
-        for (std::uint32_t lap = 0; lap < request.warm_passes + request.recorded_passes; ++lap)
+        for (std::uint32_t pass = 0; pass < request.warm_passes + request.recorded_passes; ++pass)
             for (const auto offset : request.offsets) {
                 const double latency = (hits(offset / kLine + truth.first) ? 10 : 60) +
                                        (static_cast<double>(random() % 1000) < 1000 * truth.outliers ? 500 : 0);
-                if (lap >= request.warm_passes) trace.latencies.push_back(latency);
+                if (pass >= request.warm_passes) trace.latencies.push_back(latency);
             }
         return trace;
     };
@@ -282,12 +280,12 @@ CacheFindings deduce_behind(const Unequal& truth) {
                                    .filtered = true});
 }
 
-TEST(UnequalSetsBehindANearerLevel, AreReadOffGrowingArrays) {
+TEST(UnequalSetsBelowAFilteringLevel, AreFoundWithGrowingArrays) {
     // The L2 TLB of Mei 2014, Figs. 10 and 11, and sets chosen by modulo, wherever the array begins.
     for (const bool dealt : {true, false})
         for (const std::uint64_t first : {0, 30, 55, 1000}) {
             const auto found =
-                deduce_behind({.ways = {17, 8, 8, 8, 8, 8, 8}, .dealt = dealt, .first = first, .outliers = 0.01});
+                deduce_filtered({.ways = {17, 8, 8, 8, 8, 8, 8}, .dealt = dealt, .first = first, .outliers = 0.01});
             EXPECT_EQ(found.set_ways, (std::vector<std::int64_t>{17, 8, 8, 8, 8, 8, 8})) << dealt << ", from " << first;
             EXPECT_EQ(found.capacity.value, 65 * 1024);
             EXPECT_EQ(found.line.value, 1024);
@@ -296,14 +294,14 @@ TEST(UnequalSetsBehindANearerLevel, AreReadOffGrowingArrays) {
         }
 }
 
-TEST(UnequalSetsBehindANearerLevel, AreRightOrLeftOpen) {
+TEST(UnequalSetsBelowAFilteringLevel, AreRightOrLeftOpen) {
     std::mt19937_64 random(11);
     int exact_lru = 0, tried_lru = 0;
     constexpr int kTried = 20;
     for (int i = 0; i < kTried; ++i) {
         Unequal truth{.dealt = random() % 2 == 0, .fifo = random() % 2 == 0, .first = random() % 500, .outliers = 0.01};
         for (std::uint64_t sets = 2 + random() % 6; sets > 0; --sets) truth.ways.push_back(2 + random() % 12);
-        auto found = deduce_behind(truth);
+        auto found = deduce_filtered(truth);
         std::sort(truth.ways.begin(), truth.ways.end(), std::greater<>());
         tried_lru += truth.fifo ? 0 : 1;
         if (found.sets.confidence == 0) continue;
@@ -315,7 +313,7 @@ TEST(UnequalSetsBehindANearerLevel, AreRightOrLeftOpen) {
     EXPECT_GT(tried_lru, kTried / 4);
 }
 
-TEST(UnequalSetsBehindANearerLevel, AreNotTakenForEqualOnes) {
+TEST(UnequalSetsBelowAFilteringLevel, AreNotReportedAsEqualOnes) {
     // A large set and many small ones, in arrays that begin anywhere: the overflow past the capacity may show the
     // distances of a few equal sets.
     for (std::size_t small = 5; small <= 12; ++small)
@@ -324,50 +322,17 @@ TEST(UnequalSetsBehindANearerLevel, AreNotTakenForEqualOnes) {
                 Unequal truth{.dealt = true, .fifo = true, .first = first};
                 truth.ways.assign(small, 4);
                 truth.ways.front() = large;
-                const auto found = deduce_behind(truth);
+                const auto found = deduce_filtered(truth);
                 EXPECT_TRUE(found.sets.confidence == 0 || found.set_ways.size() == small)
                     << large << " and " << small - 1 << " of 4 from " << first << ": " << found.sets.value;
             }
-    const auto equal = deduce_behind({.ways = std::vector<std::size_t>(12, 4), .fifo = true, .outliers = 0.01});
+    const auto equal = deduce_filtered({.ways = std::vector<std::size_t>(12, 4), .fifo = true, .outliers = 0.01});
     EXPECT_EQ(equal.sets.value, 12);
     EXPECT_EQ(equal.ways.value, 4);
     EXPECT_GT(equal.sets.confidence, 0.9);
 }
 
-TEST(Levels, WhereTwoLevelsMixIsNoLevel) {
-    // A hashed cache of 64 KiB: at its size and twice that, some loads still hit.
-    std::mt19937_64 random(5);
-    const Chase chase = [&](const ChaseRequest& r) {
-        ChaseTrace trace;
-        const double bytes = static_cast<double>(r.offsets.size()) * 256;
-        const double hits = bytes <= 32768 ? 1 : bytes <= 65536 ? 0.7 : bytes <= 131072 ? 0.3 : 0;
-        for (std::size_t i = 0; i < r.offsets.size(); ++i)
-            trace.latencies.push_back(static_cast<double>(random() % 1000) < 1000 * hits ? 30
-                                      : bytes <= 65536 ? 200 + static_cast<double>(random() % 20)
-                                                       : 300 + static_cast<double>(random() % 20));
-        return trace;
-    };
-    const auto sweep = deduce_levels(chase, {.largest = 1 << 20});
-    ASSERT_EQ(sweep.levels.size(), 2U);
-    EXPECT_EQ(sweep.levels[0].overflows, 65536U);
-    EXPECT_NEAR(sweep.levels[1].latency, 310, 6);
-}
-
-TEST(Levels, ALineOfSeveralLoadsStillShows) {
-    // Only one load in eight can miss.
-    const Chase chase = [](const ChaseRequest& r) {
-        ChaseTrace trace;
-        for (std::size_t i = 0; i < r.offsets.size(); ++i)
-            trace.latencies.push_back(r.offsets.size() * 32 > 8192 && i % 8 == 0 ? 140 : 90);
-        return trace;
-    };
-    const auto sweep = deduce_levels(chase, {.largest = 1 << 18, .stride = 32});
-    ASSERT_EQ(sweep.levels.size(), 2U);
-    EXPECT_EQ(sweep.levels[0].fits, 8192U);
-    EXPECT_EQ(sweep.levels[1].latency, 140);
-}
-
-TEST(Statistics, ALineOfLeastSquaresIsThatOfPointsOnIt) {
+TEST(Statistics, LeastSquaresRecoverALineFromItsPoints) {
     const std::vector<double> x{1, 2, 4, 8};
     std::vector<double> y;
     for (const double at : x) y.push_back(5 - 3 * at);
@@ -382,12 +347,12 @@ TEST(Statistics, ALineOfLeastSquaresIsThatOfPointsOnIt) {
     EXPECT_NEAR(least_squares(steps, up).slope_uncertainty, std::sqrt(1.5 / 2), 1e-12);
 }
 
-TEST(Statistics, AMeanNearTheMedianIsFreeOfOutliersAndOfTheClocksSteps) {
+TEST(Statistics, AMeanNearTheMedianIgnoresOutliersAndClockSteps) {
     EXPECT_DOUBLE_EQ(mean_near_median({804, 808, 804, 808, 804, 2000}, 4), (804 * 3 + 808 * 2) / 5.0);
     EXPECT_EQ(mean_near_median({}, 4), 0);
 }
 
-TEST(Statistics, WhereReadingsLieIsFoundThroughJitterAndAccidents) {
+TEST(Statistics, FindsTheLocationDespiteJitterAndOutliers) {
     std::mt19937_64 random(11);
     std::normal_distribution<double> jitter(0, 6);
     std::vector<double> readings;
@@ -399,31 +364,16 @@ TEST(Statistics, WhereReadingsLieIsFoundThroughJitterAndAccidents) {
     EXPECT_NEAR(found.mean, 440.7, 0.15);
     EXPECT_NEAR(found.median, 440.7, 0.2);
     EXPECT_NEAR(found.uncertainty, 6 / std::sqrt(20000 * 0.96), 0.002);
-    // The median of all of them is not free of accidents.
+    // The median of all readings is not free of outliers.
     EXPECT_GT(median_of_steps(readings, 2), 440.9);
 }
 
-TEST(Statistics, QuietReadingsAreAllKeptWhateverTheStepOfTheClock) {
+TEST(Statistics, KeepsAllQuietReadingsAtAnyClockStep) {
     const auto found = location({804, 808, 804, 808, 804, 2000}, 4);
     EXPECT_DOUBLE_EQ(found.mean, (804 * 3 + 808 * 2) / 5.0);
     EXPECT_EQ(location({440, 440, 440, 441, 442}, 2).mean, 440.6);
     EXPECT_EQ(location(std::vector<double>(9, 77), 1).uncertainty, 0);
     EXPECT_EQ(location({}, 1).mean, 0);
-}
-
-TEST(Levels, ASpreadLatencyIsOneLevel) {
-    std::mt19937_64 random(3);
-    const Chase chase = [&](const ChaseRequest& r) {
-        ChaseTrace trace;
-        const bool near = r.offsets.size() * 256 <= 16384;
-        for (std::size_t i = 0; i < r.offsets.size(); ++i)
-            trace.latencies.push_back(near ? 33 : 262 + static_cast<double>(random() % 39));
-        return trace;
-    };
-    const auto sweep = deduce_levels(chase, {.largest = 1 << 20});
-    ASSERT_EQ(sweep.levels.size(), 2U);
-    EXPECT_EQ(sweep.levels[0].fits, 16384U);
-    EXPECT_NEAR(sweep.levels[1].latency, 281, 5);
 }
 
 }  // namespace

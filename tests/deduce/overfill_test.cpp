@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-/// Hits, misses of the near part, memory.
+/// Cycles: hits, misses that another partition serves, misses that memory serves; loads above the border missed.
 constexpr double kHit = 280, kFar = 450, kMemory = 700, kBorder = 360;
 
 /// Loads of an array of which the share `hits` hits, and `far` of the misses are served by another partition.
@@ -33,7 +33,7 @@ OverfillReading reading(std::uint64_t bytes, double hits, double far = 0) {
 /// LRU with sets of unequal fill: hits end around the capacity.
 double soft_cliff(double bytes, double capacity) { return 1 / (1 + std::exp((bytes / capacity - 1) * 60)); }
 
-TEST(Overfill, ACapacityIsWhereHalfStillHits) {
+TEST(Overfill, TheCapacityIsTheSizeOfWhichHalfStillHits) {
     std::vector<OverfillReading> readings;
     for (std::uint64_t m = 8; m <= 64; m += 2)
         readings.push_back(reading(m * kMiB, soft_cliff(static_cast<double>(m), 21)));
@@ -45,7 +45,7 @@ TEST(Overfill, ACapacityIsWhereHalfStillHits) {
     EXPECT_EQ(found.partitions, 0);
 }
 
-TEST(Overfill, WhereHitsGoOnFarBeyondTheCapacityIsLeftOpen) {
+TEST(Overfill, LeavesTheCapacityOpenUnderRandomReplacement) {
     // Random replacement: m = 1 - exp(-m n / W) of the loads miss in an array of n lines.
     std::vector<OverfillReading> readings;
     for (std::uint64_t m = 8; m <= 64; m += 2) {
@@ -56,7 +56,7 @@ TEST(Overfill, WhereHitsGoOnFarBeyondTheCapacityIsLeftOpen) {
     EXPECT_FALSE(deduce_overfill(readings, kBorder).capacity);
 }
 
-TEST(Overfill, AConstantShareServedNearerThanMemoryIsAnotherPartition) {
+TEST(Overfill, AConstantShareFasterThanMemoryShowsPartitions) {
     for (const int parts : {2, 4}) {
         std::vector<OverfillReading> readings;
         for (std::uint64_t m = 8; m <= 96; m += 2) {
@@ -69,7 +69,7 @@ TEST(Overfill, AConstantShareServedNearerThanMemoryIsAnotherPartition) {
     }
 }
 
-TEST(Overfill, AnArrayOfFewSizesSaysNothing) {
+TEST(Overfill, ReportsNothingFromFewSizes) {
     EXPECT_FALSE(deduce_overfill({}, kBorder).capacity);
     EXPECT_FALSE(deduce_overfill({reading(kMiB, 0)}, kBorder).capacity);
     EXPECT_FALSE(deduce_overfill({reading(kMiB, 1), reading(2 * kMiB, 1)}, kBorder).capacity);

@@ -1,4 +1,4 @@
-// Replacement policies: which of them are one machine, and which a walk through one set tells apart.
+// Replacement policies: which are equivalent, and which the trace of one set distinguishes.
 #include "deduce/cache/policy.hpp"
 #include "deduce/cache/policy_model.hpp"
 #include "deduce/cache/probe.hpp"
@@ -15,7 +15,7 @@
 namespace gputomo::deduce {
 namespace {
 
-TEST(Policies, WithTwoWaysATreesOneBitAndUsedBitsAreLru) {
+TEST(Policies, WithTwoWaysTreePlruAndBitPlruAreLru) {
     EXPECT_TRUE(equivalent_policies("lru", "tree-plru", 2));
     EXPECT_TRUE(equivalent_policies("bit-plru", "lru", 2));
     for (const auto* other : {"fifo", "nru", "srrip", "brrip", "slru", "random"})
@@ -51,7 +51,7 @@ std::vector<bool> misses(std::string_view policy, std::size_t sequence, int leng
     return missed;
 }
 
-TEST(Policies, SimulatedSetsThatAreOneMachineMissAlikeInEverySequence) {
+TEST(Policies, EquivalentPoliciesMissEquallyInEverySimulatedSequence) {
     constexpr int kLength = 8;
     for (const std::string other : {"tree-plru", "bit-plru", "fifo", "nru", "srrip", "slru"}) {
         bool alike = true;
@@ -82,8 +82,8 @@ PolicyFinding of_one_set(const std::string& policy, std::int64_t ways, double ou
     return cache::find_policy(probe, lines, {}, kLine);
 }
 
-// Lines of two words: none can be visited more than twice in a tour.
-TEST(Policies, ShortLinesTellThemApartBesideAccidents) {
+// Lines of two words can be loaded only twice in an access sequence.
+TEST(Policies, AreDistinguishedOnShortLinesDespiteOutliers) {
     struct Case {
         const char* policy;
         int ways;
@@ -95,13 +95,13 @@ TEST(Policies, ShortLinesTellThemApartBesideAccidents) {
     }
 }
 
-TEST(Policies, OneOfSeveralNamesForAMachineIsSaidWithTheOthers) {
+TEST(Policies, AreReportedWithTheirEquivalentNames) {
     const auto found = of_one_set("bit-plru", 2, 0);
     EXPECT_EQ(found.name, "lru");
     EXPECT_NE(found.evidence.find("bit-plru or tree-plru does the same"), std::string::npos) << found.evidence;
 }
 
-TEST(Policies, OddsAreCountedBesideAccidentsThatMayBeMisses) {
+TEST(Policies, OddsOfWaysAreCountedDespiteMissLikeOutliers) {
     machine::Cache cache;
     cache.line.set(64);
     cache.sets.set(16);

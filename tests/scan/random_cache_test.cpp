@@ -33,7 +33,7 @@ machine::Cache cache_of(std::int64_t line, std::int64_t sets, std::string policy
 }
 
 TEST(SingleCaches, UnequalSetsAreCountedOneByOne) {
-    // Of the kind of Mei 2014's TLB: one set of 17, six of 8.
+    // Like Mei 2014's TLB: one set of 17 ways, six of 8.
     auto cache = cache_of(64, 7, "lru");
     cache.set_ways.set({17, 8, 8, 8, 8, 8, 8});
     const auto found = deduce(cache, 4096);
@@ -68,9 +68,9 @@ TEST(SingleCaches, SetsChosenByHigherBitsAreFound) {
     EXPECT_EQ(found.capacity.value, 12 << 10);
 }
 
-TEST(SingleCaches, TagsForMoreThanTheDataAreTold) {
-    // What an H200's L1 looks like: sets of four that no lines a power of two apart share, and data for fewer lines
-    // than they hold.
+TEST(SingleCaches, MoreTagsThanDataAreFound) {
+    // Like an H200's L1: sets of four ways that no lines a power of two apart share, and data for fewer lines than
+    // tags.
     auto cache = cache_of(128, 512, "lru");
     cache.sector.set(32);
     cache.ways.set(4);
@@ -88,9 +88,9 @@ TEST(SingleCaches, TagsForMoreThanTheDataAreTold) {
     EXPECT_EQ(found.policy.name, "lru");
 }
 
-TEST(SingleCaches, FullTreesThatDoNotComeToRestHaveAllTheirData) {
-    // Of five ways on a tree for eight: an array of four lines a set misses for as long as anyone looks, as if data of
-    // fewer lines were kept than of tags.
+TEST(SingleCaches, FullTreesThatNeverSettleLackNoData) {
+    // Five ways on a tree for eight: an array of four lines a set goes on missing, as if there were data for fewer
+    // lines than tags.
     auto cache = cache_of(16, 64, "tree-plru");
     cache.ways.set(5);
     const auto found = deduce(cache, 4096);
@@ -119,7 +119,7 @@ TEST(SingleCaches, ALargeHashedCacheIsFoundFromAFewOfItsLines) {
     EXPECT_EQ(found.index, "hash");
 }
 
-TEST(SingleCaches, SegmentedLruIsTold) {
+TEST(SingleCaches, SegmentedLruIsFound) {
     auto cache = cache_of(128, 64, "slru");
     cache.ways.set(4);
     const auto found = deduce(cache, 32 << 10);
@@ -153,7 +153,7 @@ TEST(SingleCaches, OddsOfSingleWaysAreCounted) {
     for (std::size_t way = 1; way < 4; ++way) EXPECT_NEAR(found.policy.odds[way], 1.0 / 6, 0.02);
 }
 
-TEST(SingleCaches, RandomOnesAreNeverWronglySure) {
+TEST(SingleCaches, RandomOnesAreNeverSurelyWrong) {
     int geometry = 0, policy = 0;
     constexpr int kCaches = 8;
     for (const auto& one : run({.caches = kCaches, .seed = 20'261, .noise = {4, 0.01}})) {
