@@ -1,7 +1,11 @@
 #include "scan/kernels_file.hpp"
 
 #include "scan/json_node.hpp"
+#include "units/error.hpp"
 #include "units/file.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace gputomo::scan {
 namespace {

@@ -1,6 +1,10 @@
 // Converts scans to the text of scan.json and back. Errors name the field.
 #include "scan/files.hpp"
 #include "scan/json_node.hpp"
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,9 +3,11 @@
 #include "scan/files.hpp"
 #include "scan/gzip.hpp"
 #include "scan/json_node.hpp"
+#include "units/error.hpp"
 #include "units/file.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
