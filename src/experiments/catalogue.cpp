@@ -5,7 +5,7 @@
 namespace gputomo::experiments {
 
 std::span<const Experiment> catalogue() {
-    // While caches are measured, which takes little of the host's processor, others' kernels are compiled.
+    // Caches come early, because measuring them leaves the host's processor free to compile the kernels of others.
     static const std::array rows = {
         attributes_experiment(),
         clock_experiment(),

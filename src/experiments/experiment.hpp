@@ -1,4 +1,4 @@
-// One experiment: kernel, sweep, what it needs, what it provides. The catalogue lists them all.
+// One experiment: what it needs, what it provides and how it runs. The catalogue lists them all.
 #pragma once
 
 #include "device/device.hpp"
@@ -18,15 +18,15 @@
 
 namespace gputomo::experiments {
 
-/// Experiments are written in the words of these two rooms: instruments, and what they hand on.
+/// Experiments use the instruments of `measure` and hand on `results` throughout.
 using namespace measure;
 using namespace results;
 
-/// Cycles by which the clock register steps; 1 where that was not found.
+/// Cycles by which the clock register steps; 1 if that was not found.
 [[nodiscard]] double clock_step(const Findings& findings);
-/// Cycles by which two levels of latency differ at least: three, or one and a half steps of the clock.
+/// Fewest cycles by which two levels of latency differ: the larger of three and one and a half steps of the clock.
 [[nodiscard]] double least_level_step(const Findings& findings);
-/// The SM clock as it was measured, or else as the driver states it.
+/// The SM clock in MHz as it was measured, or else as the driver reports it.
 [[nodiscard]] double sm_mhz_of(const Findings& findings, const device::Device& device);
 
 /// What a run may use. Everything it learns of the GPU goes through `device`.
@@ -40,7 +40,7 @@ struct Context {
     /// How much it may measure. What depends on it is an amount, never the method.
     Budget budget = usual_budget(device);
 
-    /// What the instruments get of it: all but the findings.
+    /// The context of an instrument, which knows no findings.
     operator measure::Run() const {
         return {device, seed, quick, clock_step(findings), progress, budget};
     }  // NOLINT(google-explicit-constructor)

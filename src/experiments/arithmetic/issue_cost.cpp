@@ -1,4 +1,4 @@
-// Issue slots that special functions and loads take: how many adds of other warps each of them displaces.
+// Issue slots that special functions and loads take, as the number of adds of other warps that each displaces.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
@@ -15,19 +15,21 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.9;
+/// Launches of each point, the best of which counts.
 constexpr int kLaunches = 3;
-/// Only a simulated GPU takes so long, and that the same each time.
+/// A launch that takes the host this long is not repeated: only a simulation takes as long, and it repeats exactly.
 constexpr std::chrono::milliseconds kSlow{20};
-/// Groups of warps beside the adds, of the eight of 1024 threads.
+/// Groups of warps beside the adds, of the eight groups of 1024 threads.
 constexpr int kMostBusy = 3;
-/// Adds that do not fill this part of the slots leave room in which others cost nothing.
+/// If adds alone fill less than this share of the issue slots, other instructions take free slots and displace nothing.
 constexpr double kFull = 0.9;
-/// Of the slots between launches and registers.
+/// Share by which issue slots differ between launches and choices of registers.
 constexpr double kScatter = 0.02;
-/// Where fewer pairs of registers share a bank, what sharing costs is less than the scatter.
+/// If a smaller share of register pairs lies in one bank, bank conflicts cost less than the scatter.
 constexpr double kLeastShare = 0.1;
-/// Others that are rarer than this part of the adds say too little.
+/// Other instructions that are rarer than this share of the adds show nothing.
 constexpr double kLeastOthers = 0.005;
 
 struct Leaf {
@@ -71,26 +73,26 @@ private:
         return samples[kLaunches / 2];
     }
 
-    /// Issue slots of adds that each of the others displaces; the loops' own instructions come on top of both alike.
+    /// Issue slots of adds that each other instruction displaces. The loops' own instructions add to both alike.
     [[nodiscard]] double displaced(const CoIssueRates& alone, const CoIssueRates& together) const {
         const double add = slots_ > 0 ? slots_ / alone.adds : 1;
         return (alone.adds - together.adds) / together.others * add - (add - 1);
     }
 
-    /// An instruction takes a slot at least; less is what the adds had left empty. What is more comes from registers
-    /// that share a bank.
+    /// An instruction takes at least one slot; a smaller number comes from slots that the adds left empty. A larger one
+    /// comes from registers that share a bank.
     [[nodiscard]] static results::Estimate estimate(const Leaf& leaf, double slots, std::optional<double> share) {
         const bool shares = share.value_or(0) >= kLeastShare;
         const double value = std::max(1.0, shares ? 1 + (slots - 1) / *share : slots),
                      scatter = kScatter / (shares ? *share : 1);
         const std::string note =
-            share ? fmt::format("{:.2f} slots with {:.0f}% of the registers in one bank with those of the adds", slots,
-                                100 * *share)
+            share ? fmt::format("{:.2f} slots, with {:.0f}% of the registers in the same bank as those of the adds",
+                                slots, 100 * *share)
                   : "";
         return decided_real(
             std::string(leaf.path), {value, std::max(1.0, value - scatter), value + scatter},
-            {"issue_cost: dependent adds of other warps that each displaces, where registers share a bank", kConfidence,
-             note});
+            {"issue_cost: dependent adds of other warps that each instruction displaces, bank conflicts included",
+             kConfidence, note});
     }
 
     void add(const Leaf& leaf) try {
@@ -102,7 +104,7 @@ private:
                          {"adds_alone", "instructions/cycle", {}},
                          {"slots", "count", {}}};
         std::optional<double>
-            fewest;  // of the others: most warps are left to add, and none of the others waits for another
+            fewest;  // with the fewest other warps, most warps add and no other warp waits for another
         for (int busy = 1; busy <= std::min(context_.quick ? 1 : kMostBusy, loop.groups() - 1); ++busy) {
             context_.progress(static_cast<double>(busy) / kMostBusy,
                               fmt::format("{}, {} warps", leaf.name, busy * CoIssueLoop::kGroup));
@@ -119,14 +121,15 @@ private:
         add_mismatch(mismatch, outcome_);
     }
 
-    /// What instruction and add take together, less what an add takes among adds.
+    /// The latency of the instruction to an add: the time of both together less the latency between adds.
     void forward(CoIssued beside, std::string_view path, double add_latency) try {
         ForwardingChain chain(context_.device, beside);
         add_code_checks(chain.kernel(), outcome_);
         const double cycles = chain.cycles() - add_latency;
-        outcome_.estimates.push_back(
-            decided_integer(std::string(path), {cycles, cycles, cycles},
-                            {"issue_cost: chains of it and an add in turns by one thread, less the add", kConfidence}));
+        outcome_.estimates.push_back(decided_integer(
+            std::string(path), {cycles, cycles, cycles},
+            {"issue_cost: alternating chain of this instruction and an add by one thread, less the latency of the add",
+             kConfidence}));
     } catch (const CodeMismatch& mismatch) {
         add_mismatch(mismatch, outcome_);
     }

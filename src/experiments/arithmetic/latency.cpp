@@ -1,4 +1,4 @@
-// Cycles from an arithmetic operation to the one that needs its result, and the machine instructions that it takes.
+// Cycles from an arithmetic operation to the one that needs its result, and the machine instructions of each operation.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
@@ -14,15 +14,16 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.99;
 constexpr int kLaunches = 5;
-/// Machine instructions of the shorter chain, as far as TimedOperation::size knows: with 32 operations a step of the
-/// clock by 2 cycles is a sixteenth of a cycle in the latency.
+/// Machine instructions of the shorter chain, by TimedOperation::size. With 32 operations, a clock that steps by 2
+/// cycles changes the latency by a sixteenth of a cycle.
 constexpr int kInstructions = 64;
 constexpr int kFewestOperations = 8;
-/// The first rows keep their long chains, which leave no doubt of the compiler's work.
+/// Operations of the chains of the first rows. Long chains leave no doubt about the compiler's work.
 constexpr int kLongChain = 128;
-/// Counts of machine instructions are whole, but for compilers that take turns between two ways.
+/// Counts of machine instructions are this near to whole numbers, unless a compiler alternates between two sequences.
 constexpr double kWhole = 0.1;
 
 int chain_length(const TimedOperation& operation) {
@@ -72,7 +73,7 @@ results::Estimate instructions_estimate(const TimedOperation& operation, const E
                      evidence);
 }
 
-/// Takes off what closes the chain; nothing where that was not timed.
+/// Subtracts the operation that closes the chain; nothing if it was not timed.
 std::optional<Timed> without_bridge(Timed timed, const std::map<std::string_view, Timed>& done,
                                     std::string_view bridge) {
     if (bridge.empty()) return timed;

@@ -1,4 +1,4 @@
-// Whether operands of one instruction wait for each other, and which registers share a bank.
+// Whether operands of one instruction conflict, and which registers share a bank.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
@@ -16,9 +16,9 @@ constexpr auto kBanks = "topology.operand_banks", kPorts = "topology.operand_por
 constexpr auto kMethod =
     "operand_banks: loops of multiply-adds with one, two and three different registers at all distances from each "
     "other";
-/// Part of the variance that banks explain at least where they are the cause.
+/// Share of the variance that a model of banks must explain to be reported.
 constexpr double kExplained = 0.9;
-/// What explains less than half of it is not even a candidate.
+/// A model that explains less than this share is no candidate either.
 constexpr double kCandidate = 0.5;
 
 /// A row for each instruction of each loop.
@@ -46,13 +46,14 @@ results::Trace trace_of(const std::vector<deduce::OperandLoop>& loops) {
 
 std::string_view text_of(const deduce::RegisterFileModel& file) {
     if (file.averaged)
-        return file.reuse_cache ? "reads of neighbouring instructions even out, marked operands are kept"
-                                : "reads of neighbouring instructions even out";
-    return file.reuse_cache ? "each instruction waits for its own operands, marked ones are kept"
+        return file.reuse_cache
+                   ? "conflicts of neighbouring instructions even out, and marked operands come from a reuse cache"
+                   : "conflicts of neighbouring instructions even out";
+    return file.reuse_cache ? "each instruction waits for its own operands, and marked operands come from a reuse cache"
                             : "each instruction waits for its own operands";
 }
 
-/// Decided where all files that explain the times have it in common.
+/// Decided if all models that explain the times agree on it.
 results::Estimate estimate(const std::string& path, const deduce::OperandBankFit& found,
                            int deduce::RegisterFileModel::*member, const Evidence& evidence) {
     std::vector<results::Value> values;
@@ -68,15 +69,15 @@ results::Estimate estimate(const std::string& path, const deduce::OperandBankFit
 
 void report(const deduce::OperandBankFit& found, Outcome& outcome) {
     if (found.no_conflicts) {
-        const Evidence evidence{kMethod, 0.95, "none takes longer than another"};
+        const Evidence evidence{kMethod, 0.95, "no choice of registers takes longer than another"};
         outcome.estimates.push_back(absent(kBanks, evidence));
         outcome.estimates.push_back(absent(kPorts, evidence));
         return;
     }
     const Evidence evidence{
         kMethod, found.explained,
-        fmt::format("{:.0f}% of the differences are explained, {:.0f}% by the next best; {}; a further turn at a bank "
-                    "takes {:.2f} cycles",
+        fmt::format("the model explains {:.0f}% of the variance, the next best {:.0f}%; {}; each further access to a "
+                    "bank takes {:.2f} cycles",
                     100 * found.explained, 100 * found.runner_up, text_of(found.models.front()),
                     found.conflict_cycles)};
     outcome.estimates.push_back(estimate(kBanks, found, &deduce::RegisterFileModel::banks, evidence));
@@ -91,7 +92,8 @@ Outcome measure(Context& context) {
     const auto loops = kernel.run();
     if (loops.empty()) {
         outcome.warnings.emplace_back(
-            "operand_banks: the machine code does not show which registers each loop reads; nothing is said of them");
+            "operand_banks: nothing was measured, because the machine code does not show which registers each loop "
+            "reads");
         return outcome;
     }
     outcome.traces.push_back(trace_of(loops));

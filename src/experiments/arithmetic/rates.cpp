@@ -11,6 +11,8 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Shares by which a measured rate may fall short of the true one, by loop control and ramps, and exceed it, by a clock
+/// read.
 constexpr double kMostLost = 0.015;
 constexpr double kMostGained = 0.002;
 

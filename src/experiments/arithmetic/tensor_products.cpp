@@ -1,5 +1,5 @@
-// Products of matrices on the tensor cores: their latency to each other and to an add, how many a cycle there are, and
-// how many issue slots each takes.
+// Matrix multiply-accumulates (MMA) on the tensor cores: their latency to each other and to an add, their rate, and the
+// issue slots that each takes.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
@@ -20,19 +20,20 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.9;
 constexpr double kWarp = kWarpSize;
-/// A rate of a loop, whose own instructions take up to 1%.
+/// Share of a loop's time that its own instructions take at most.
 constexpr double kLoop = 0.01;
-/// Chains that need no instruction between them that only waits, and adds for each product that are the limit beside
-/// them: of as many and of four times as many the slots must come out alike.
+/// Chains of a warp, enough that no instruction between MMAs only waits, and adds for each MMA, enough that adds are
+/// the limit. Both numbers of adds must give the same issue slots.
 constexpr int kChains = 4;
 constexpr int kAdds[] = {16, 64};
-/// Warps for each scheduler of which more change little.
+/// Warps of each scheduler that are tried; more of them change little.
 constexpr int kWarps[] = {2, 3, 4};
-/// Part by which a rate differs in the next run.
+/// Share by which a rate differs between runs.
 constexpr double kRepeats = 0.003;
-/// Slots of an instruction that two mixes may differ by.
+/// Share by which the issue slots of two mixes may differ.
 constexpr double kSameSlots = 0.15;
 
 class TensorProducts {
@@ -45,15 +46,16 @@ public:
     Outcome run() try {
         const double product = cycles_alone({.access = MixAccess::tensor, .alpha = 0}, 0.1),
                      pair = 2 * cycles_alone({.access = MixAccess::tensor, .alpha = 1}, 0.2);
-        add_latency("pipelines.tensor.latency", product, "tensor_products: a chain of products by one warp of each SM");
+        add_latency("pipelines.tensor.latency", product, "tensor_products: a chain of MMAs by one warp of each SM");
         if (const auto add = context_.findings.number("pipelines.sp.latency"))
-            add_latency("pipelines.tensor.forward_latency", pair - *add,
-                        "tensor_products: a product and an add in turns by one warp of each SM, less the add");
-        // With more warps some starve, and when in the window their turns were is not known.
+            add_latency(
+                "pipelines.tensor.forward_latency", pair - *add,
+                "tensor_products: alternating MMAs and adds by one warp of each SM, less the latency of the add");
+        // With more warps some starve, and it is not known when in the window they ran.
         const double rate = most_of({.access = MixAccess::tensor, .alpha = 0, .chains = kChains}, std::array{2}, 0.4);
         outcome_.estimates.push_back(
             decided_real("pipelines.tensor.lanes", {kWarp * rate, kWarp * rate, kWarp * rate * (1 + kLoop)},
-                         {"tensor_products: the most products a cycle, four chains a warp", kConfidence}));
+                         {"tensor_products: the most MMAs per cycle, with four chains of each warp", kConfidence}));
         add_slots();
         return std::move(outcome_);
     } catch (const CodeMismatch& mismatch) {
@@ -88,7 +90,7 @@ private:
             decided_integer(std::move(path), {cycles, cycles, cycles}, {std::move(method), kConfidence}));
     }
 
-    /// What a group of adds and one product takes beyond the adds, in slots of a scheduler.
+    /// Adds the issue slots of an MMA: the time that a group of adds and one MMA takes beyond the adds.
     void add_slots() {
         const double adds = most_of({.chains = kChains, .arithmetic_only = true}, kWarps, 0.5);
         results::Trace trace{.name = "tensor_products/slots", .experiment = "tensor_products"};
@@ -106,7 +108,8 @@ private:
         }
         outcome_.traces.push_back(std::move(trace));
         const auto [least, most] = std::ranges::minmax(slots);
-        Evidence evidence{"tensor_products: adds that each product displaces, 16 and 64 adds for each", kConfidence};
+        Evidence evidence{"tensor_products: adds that each MMA displaces, with 16 and with 64 adds for each",
+                          kConfidence};
         const double middle = std::max(1.0, (least + most) / 2);
         if (most <= least * (1 + kSameSlots))
             outcome_.estimates.push_back(
@@ -132,7 +135,7 @@ Outcome run(Context& context) { return watched(context, measure); }
 
 Experiment tensor_products_experiment() {
     return {.id = "tensor_products",
-            .title = "products of matrices on tensor cores: latency, rate and issue slots",
+            .title = "matrix multiply-accumulate on tensor cores: latency, rate and issue slots",
             .source = "Volkov 2016, 4.1 and 4.7, with mma.m16n8k16 (PTX ISA 9.7.14.4)",
             .method = "arithmetic-and-issue",
             .explanation =

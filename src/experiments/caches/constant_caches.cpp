@@ -10,9 +10,9 @@
 namespace gputomo::experiments {
 namespace {
 
-/// What a module may have.
+/// Bytes of constants that a module may have.
 constexpr std::uint64_t kRoom = 64 * 1024;
-/// No line of constants was ever shorter.
+/// Bytes between loads of the search for levels: no constant cache so far has shorter lines.
 constexpr std::uint64_t kStride = 64;
 
 Outcome measure(Context& context) {

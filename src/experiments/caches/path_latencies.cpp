@@ -48,9 +48,9 @@ BySm latencies_by_sm(Context& context, const PathFindings& findings, std::size_t
     BySm by_sm;
     for (std::uint32_t sm = 0; sm < sms; ++sm) {
         const auto walk = [&] {
-            auto latencies =
-                question.walk(sequence, kWarmLaps * sequence.size(),
-                              std::max<std::uint64_t>(kLoadsPerSm, std::min<std::uint64_t>(sequence.size(), kLoads)), sm);
+            auto latencies = question.walk(
+                sequence, kWarmLaps * sequence.size(),
+                std::max<std::uint64_t>(kLoadsPerSm, std::min<std::uint64_t>(sequence.size(), kLoads)), sm);
             std::erase_if(latencies, [low, high](double latency) { return latency < low || latency > high; });
             return latencies;
         };

@@ -15,26 +15,27 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.95;
-/// What a block on the same SM takes at least; of that, who shares takes more than kShared and who does not less than
-/// kApart.
+/// Evictions by a block on the same SM are the reference, and must take at least the share `kLeast` of the first
+/// block's data. Sharers evict more than `kShared` of the reference, others less than `kApart`.
 constexpr double kLeast = 0.2, kShared = 0.5, kApart = 0.25;
-/// Laps of a rival; a single one is enough where a block on the same SM then takes so much.
-constexpr std::uint32_t kLaps = 3;
+/// Passes of a rival. A single one is enough if a block on the same SM then evicts at least the share `kEnough`.
+constexpr std::uint32_t kPasses = 3;
 constexpr double kEnough = 0.5;
-/// Where it takes less than this, more may be seen of what the second block lacks: a cache that keeps what has been
-/// used leaves it nothing.
+/// If it evicts less than this share, the second block's own misses may show more: a cache that keeps used lines leaves
+/// it nothing.
 constexpr double kClear = 0.4;
-/// Walks of each kind where single loads are slow by accident, of which some walk has none; elsewhere fewer do.
+/// Runs of each kind, and runs if single loads are outliers, of which some run has none.
 constexpr int kRuns = 3, kDisturbedRuns = 12;
-/// The own array is so much of what surely stays; both together are so many times that, and so many times the most that
-/// may stay.
+/// The first block's array takes this share of the least capacity. Both arrays take these multiples of the least and of
+/// the most capacity.
 constexpr double kOwnPart = 0.75, kTogether = 1.5, kTogetherAtMost = 1.125;
-/// Part of what it had that a quiet walk may seem to lose.
+/// Share of its data that an undisturbed run may seem to lose.
 constexpr double kUndisturbed = 0.1;
 
-/// What a block on SM 0 loses to a rival, or the rival to it; the fastest of several walks count, since what disturbs a
-/// walk only delays it.
+/// The share of its data that a block on SM 0 loses to a rival, or the rival to it. The fastest of several runs counts,
+/// because disturbances only delay a run.
 class Losses {
 public:
     Losses(InterferenceChase& competition, double cost) : competition_(competition), cost_(cost) {
@@ -47,23 +48,23 @@ public:
         }
         noisy_ = slowest - *alone_ > kUndisturbed * cost;
     }
-    /// What the one on SM 0 loses to a rival that walks `laps` times, of whom it is expected to take nothing or as much
-    /// as `expected`; nothing where no two blocks came to these SMs.
-    [[nodiscard]] std::optional<double> of_own(std::uint32_t rival, std::uint32_t laps, double expected) const {
+    /// Loss of the block on SM 0 to a rival that passes `passes` times over its array. The rival should evict nothing
+    /// or the share `expected`. Nothing if no two blocks came to these SMs.
+    [[nodiscard]] std::optional<double> of_own(std::uint32_t rival, std::uint32_t passes, double expected) const {
         if (!alone_) return std::nullopt;
         return settled(expected, [&] {
-            return lost(competition_.cycles({.rival = rival, .passes = laps}), &InterferenceChase::Cycles::own,
+            return lost(competition_.cycles({.rival = rival, .passes = passes}), &InterferenceChase::Cycles::own,
                         *alone_);
         });
     }
-    /// What a rival loses to the one on SM 0, compared with what it has if that one does not walk.
+    /// Loss of a rival to the block on SM 0, compared with a run in which that block does not load.
     [[nodiscard]] std::optional<double> of_rival(std::uint32_t rival, double expected) const {
         std::optional<double> alone;
         return settled(expected, [&]() -> std::optional<double> {
-            const auto quiet = competition_.cycles({.rival = rival, .passes = kLaps, .own = false});
+            const auto quiet = competition_.cycles({.rival = rival, .passes = kPasses, .own = false});
             if (!quiet) return std::nullopt;
             alone = std::min(alone.value_or(quiet->rival), quiet->rival);
-            return lost(competition_.cycles({.rival = rival, .passes = kLaps}), &InterferenceChase::Cycles::rival,
+            return lost(competition_.cycles({.rival = rival, .passes = kPasses}), &InterferenceChase::Cycles::rival,
                         *alone);
         });
     }
@@ -89,8 +90,8 @@ private:
 
     InterferenceChase& competition_;
     double cost_;
-    std::optional<double> alone_;  ///< cycles a load of the one on SM 0
-    bool noisy_ = false;           ///< walks that nobody competes with differ from each other by more than they may
+    std::optional<double> alone_;  ///< cycles of a load of the block on SM 0 without a rival
+    bool noisy_ = false;           ///< whether runs without a rival differ by more than an undisturbed run may
 };
 
 std::string scope_name(const Context& context, std::size_t shared_by) {
@@ -116,9 +117,9 @@ Footprints::Footprints(std::uint64_t least, std::uint64_t most)
 
 Sharing compete_with_all(const Context& context, InterferenceChase& competition, double cost) {
     const Losses losses(competition, cost);
-    std::uint32_t laps = 1;
-    auto own = losses.of_own(0, laps, 0);
-    if (own && *own < kEnough) own = losses.of_own(0, laps = kLaps, 0);
+    std::uint32_t passes = 1;
+    auto own = losses.of_own(0, passes, 0);
+    if (own && *own < kEnough) own = losses.of_own(0, passes = kPasses, 0);
     if (!own) return {};
     Sharing result{{{0, *own}}};
     if (*own < kClear) {
@@ -128,7 +129,8 @@ Sharing compete_with_all(const Context& context, InterferenceChase& competition,
     }
     const double expected = result.losses.front().lost;
     for (std::uint32_t rival = 1; rival < sms_of(context.device); ++rival) {
-        const auto lost = result.rivals_lose ? losses.of_rival(rival, expected) : losses.of_own(rival, laps, expected);
+        const auto lost =
+            result.rivals_lose ? losses.of_rival(rival, expected) : losses.of_own(rival, passes, expected);
         if (lost) result.losses.push_back({rival, *lost});
     }
     return result;
@@ -166,10 +168,10 @@ void report_scope(const Context& context, const std::string& path, const Sharing
     const auto sms = found.sms.size(), rivals = sharing.losses.size();
     const std::string which = sms > 0 && sms < rivals ? fmt::format(": {}", fmt::join(found.sms, ", ")) : "";
     evidence.note = fmt::format(
-        "{} SMs of {} share it{}; a second block on SM 0 {} {:.0f}% of what {} had, one that does not share at most "
-        "{:.0f}%",
-        sms, rivals, which, sharing.rivals_lose ? "lacks" : "takes", 100 * found.own_loss,
-        sharing.rivals_lose ? "it alone" : "the first one", 100 * found.loss_apart);
+        "{} SMs of {} share it{}; a second block on SM 0 {} {:.0f}% of the lines that {} holds, a block on an SM that "
+        "does not share it at most {:.0f}%",
+        sms, rivals, which, sharing.rivals_lose ? "lacks" : "evicts", 100 * found.own_loss,
+        sharing.rivals_lose ? "it alone" : "the first block", 100 * found.loss_apart);
     if (found.decided())
         outcome.estimates.push_back(decided(path, scope_name(context, sms), evidence));
     else
@@ -181,7 +183,7 @@ bool report_scheduler(const std::string& path, const Sharing& warps, const std::
     if (warps.losses.size() < 2 || !found.decided() || found.sms.size() > 1) return false;
     Evidence evidence{method, kConfidence};
     evidence.note = fmt::format(
-        "of {} warps, one for each scheduler, one takes {:.0f}% of what the first one had, the others at most {:.0f}%",
+        "of {} warps, one for each scheduler, one evicts {:.0f}% of the first one's lines, the others at most {:.0f}%",
         warps.losses.size(), 100 * found.own_loss, 100 * found.loss_apart);
     outcome.estimates.push_back(decided(path, std::string("scheduler"), evidence));
     return true;

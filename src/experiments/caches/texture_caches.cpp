@@ -11,16 +11,17 @@
 namespace gputomo::experiments {
 namespace {
 
-/// No line of textures was ever shorter.
+/// Bytes between loads of the search for levels: no texture cache so far has shorter lines.
 constexpr std::uint64_t kStride = 32;
+/// Bytes of a texel.
 constexpr std::uint64_t kTexel = 4;
-/// Arrays this many times as large as the cache that the driver names, or kLargest where it names none, as large as a
-/// texture can be.
+/// The largest array is this many times the L2 that the driver reports, or `kLargest` bytes if it reports none, and at
+/// most the size of a texture.
 constexpr std::int64_t kTimesL2 = 8;
-/// A walk through more would take longer than it tells: the cache of the whole GPU is that of global memory wherever it
-/// is so large.
+/// Bounds of the array in bytes. Larger arrays take long and show little: a larger cache of the whole GPU is always
+/// that of global memory.
 constexpr std::int64_t kLargest = std::int64_t{2} << 20, kLargestTexture = std::int64_t{16} << 20;
-/// For lines far apart, more than for arrays walked line by line.
+/// Bytes over which lines that lie far apart are spread, which is more than a pass over an array needs.
 constexpr std::int64_t kRoom = std::int64_t{8} << 20;
 
 std::int64_t largest_array(const device::Device& device) {

@@ -1,4 +1,4 @@
-// What the driver says of the GPU, carried into the description as it is.
+// Attributes that the driver reports, copied into the description.
 #include "experiments/experiments.hpp"
 
 #include "results/estimates.hpp"
@@ -27,7 +27,7 @@ constexpr std::array kLeaves = {
     AttributeLeaf{total_memory_bytes, "memory.capacity"},
 };
 
-/// The most a block may use, opted in to where the device has that.
+/// The most bytes that a block may use, with opt-in if the device has it.
 std::optional<std::int64_t> shared_per_block(const device::Device& device) {
     const auto opted_in = device.attribute(max_shared_memory_per_block_optin);
     return opted_in ? opted_in : device.attribute(max_shared_memory_per_block);

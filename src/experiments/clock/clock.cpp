@@ -1,4 +1,4 @@
-// The clock register: what a read costs, its step, its rate, and which SMs share one.
+// The clock register: the cost of a read, its step, its rate, and which SMs share one.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_scope.hpp"
@@ -15,17 +15,19 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.99;
+/// Runs of the loop that measures the rate.
 constexpr int kSpinRuns = 5;
-/// Runs that differ by more than this share tell little by their extremes, unless they are many: of five, one time in
-/// sixteen all lie on the same side of the true rate.
+/// If runs differ by more than this share, up to `kUnsteadySpinRuns` are measured. The extremes of five say little: one
+/// time in sixteen all five lie on the same side of the true rate.
 constexpr double kSteady = 1e-4;
 constexpr int kUnsteadySpinRuns = 15;
-/// Cycles of the shorter and the longer spin: the difference, some milliseconds, is free of what a launch costs.
+/// Cycles of the shorter and the longer loop. Their difference, some milliseconds, excludes the cost of a launch.
 constexpr std::uint32_t kShortSpin = 1'000'000;
 constexpr std::uint32_t kLongSpin = 5'000'000;
 
-/// The commonest difference of neighbouring readings: an interrupted pair is rare.
+/// The commonest difference of neighbouring readings, because pairs with an interruption are rare.
 std::int64_t commonest_step(const std::vector<std::int64_t>& differences) {
     std::map<std::int64_t, int> counts;
     for (const auto difference : differences) ++counts[difference];

@@ -11,11 +11,12 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Blocks of one launch start within this many cycles of each other; registers that were not reset together differ by
-/// hundreds of thousands.
+/// Cycles within which the blocks of one launch start. Registers that were not reset together differ by hundreds of
+/// thousands.
 constexpr std::int32_t kSimultaneous = 8192;
-/// The GT200 has 3, no GPU since then more than 2.
+/// SMs of a TPC at most: the GT200 has 3, no GPU since then more than 2.
 constexpr std::size_t kMostSmsPerTpc = 4;
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.95;
 constexpr std::string_view kMethod = "clock: SMs whose blocks, started together, read nearly the same clock";
 
@@ -24,7 +25,7 @@ constexpr std::string_view kMethod = "clock: SMs whose blocks, started together,
 std::vector<std::vector<std::uint32_t>> clock_groups(std::span<const BlockStart> starts) {
     if (starts.empty()) return {};
     std::vector<BlockStart> sorted(starts.begin(), starts.end());
-    // In the order of the clock's circle: differences to one reading, as signed numbers.
+    // Signed differences from one reading order the readings although the clock wraps around.
     const std::uint32_t origin = starts.front().clock;
     std::ranges::sort(sorted, {},
                       [&](const BlockStart& start) { return static_cast<std::int32_t>(start.clock - origin); });
@@ -45,13 +46,13 @@ std::vector<results::Estimate> clock_scope_estimates(const std::vector<std::vect
     Evidence evidence{std::string(kMethod), kConfidence};
     evidence.note = fmt::format("{} groups of {} to {} SMs", groups.size(), smallest.size(), largest.size());
     if (groups.size() == 1) return {decided("clock.scope", std::string("gpu"), evidence)};
-    // Two registers may happen to read nearly the same; clusters of one SM don't exist beside larger ones.
+    // Two registers may read nearly the same by chance, but clusters of one SM do not exist beside larger ones.
     const auto alone = std::ranges::count(groups, std::size_t{1}, &std::vector<std::uint32_t>::size);
     if (2 * alone > std::ssize(groups)) return {decided("clock.scope", std::string("sm"), evidence)};
-    // Clusters differ in size, since faulty SMs are switched off; the SMs of a TPC are few and always all there.
+    // GPCs differ in size, because faulty SMs are disabled; a TPC has few SMs and always all of them.
     if (largest.size() > kMostSmsPerTpc) {
         std::vector<results::Estimate> estimates{decided("clock.scope", std::string("gpc"), evidence)};
-        // Two registers that read alike by chance would make one cluster of two.
+        // Two registers that read the same by chance would merge two clusters.
         if (largest.size() < 2 * smallest.size())
             estimates.push_back(decided("topology.sms_per_gpc", static_cast<std::int64_t>(largest.size()), evidence));
         return estimates;

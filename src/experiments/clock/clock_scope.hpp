@@ -14,9 +14,9 @@ namespace gputomo::experiments {
 /// SMs whose blocks read clocks within kSimultaneous cycles of each other, transitively.
 [[nodiscard]] std::vector<std::vector<std::uint32_t>> clock_groups(std::span<const BlockStart> starts);
 
-/// clock.scope and, where groups are alike, topology.sms_per_tpc (Wong 2010, IV-A, Fig. 5). Groups of unequal size
-/// (current GPUs reset the counters of a whole GPC at once) leave the scope undecided: registers that started together
-/// look like one.
+/// Estimates of clock.scope and, if groups are alike, topology.sms_per_tpc (Wong 2010, IV-A, Fig. 5). Groups of unequal
+/// size leave the scope undecided: current GPUs reset the counters of a whole GPC at once, and registers that started
+/// together look like one.
 [[nodiscard]] std::vector<results::Estimate> clock_scope_estimates(
     const std::vector<std::vector<std::uint32_t>>& groups);
 

@@ -8,10 +8,10 @@
 namespace gputomo::experiments {
 namespace {
 
-/// NVML reports the clock in steps of 15 MHz; a change below 1% is one step at most.
+/// Share by which the clock may move. NVML reports it in steps of 15 MHz, and a change below 1% is at most one step.
 constexpr double kSteadyClock = 0.01;
 
-/// What disturbed a measurement; nothing when all was quiet.
+/// What disturbed a measurement; nothing if nothing did.
 std::optional<std::string> disturbance(const device::ClockState& before, const device::ClockState& after) {
     if (before.sm_mhz && after.sm_mhz && std::abs(*after.sm_mhz - *before.sm_mhz) > kSteadyClock * *before.sm_mhz)
         return fmt::format("the SM clock moved from {:.0f} to {:.0f} MHz", *before.sm_mhz, *after.sm_mhz);
@@ -29,7 +29,7 @@ Outcome watched(Context& context, Outcome (*measure)(Context&)) {
         const auto disturbed = disturbance(before, context.device.clock_state());
         if (!disturbed) return outcome;
         if (last) {
-            outcome.warnings.push_back(*disturbed + " while this was measured, twice");
+            outcome.warnings.push_back(*disturbed + " while this was measured, twice; measure again on an idle GPU");
             return outcome;
         }
     }

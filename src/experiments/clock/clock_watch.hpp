@@ -1,12 +1,12 @@
-// The rule that a sample during which the SM clock moved, or another process used the GPU, is measured again.
+// Repeats measurements during which the SM clock moved or another process used the GPU.
 #pragma once
 
 #include "experiments/experiment.hpp"
 
 namespace gputomo::experiments {
 
-/// Runs `measure`; once more when the clock moved or another process was there meanwhile, and with a warning when it
-/// happened again. Devices that cannot tell are taken at their word.
+/// Runs `measure`, and once more if the clock moved or another process used the GPU meanwhile. If that happens again,
+/// it adds a warning. Devices that do not report clock and processes are trusted.
 [[nodiscard]] Outcome watched(Context& context, Outcome (*measure)(Context&));
 
 }  // namespace gputomo::experiments

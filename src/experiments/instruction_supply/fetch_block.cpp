@@ -1,4 +1,4 @@
-// How much code a warp gets from the first instruction cache at once.
+// How much code a warp fetches from the first instruction cache at once.
 #include "experiments/experiments.hpp"
 
 #include "deduce/pipeline/fetch_blocks.hpp"
@@ -15,15 +15,15 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr auto kLeaf = "instruction_supply.fetch_block";
-/// A run through so many times what the first cache holds evicts it, whatever the policy; so much code where nothing is
-/// known of that cache.
+/// Running this many times the first cache's capacity evicts its code under any policy. The second constant is the
+/// bytes of code if the capacity is unknown, the third the most.
 constexpr std::uint64_t kCapacities = 2, kUnknownSweep = 24 * 1024, kMostSweep = 96 * 1024;
-/// Steps of several lengths: of a single one, sizes that share a factor with it may look alike.
+/// Lengths of the steps. With a single one, block sizes that share a factor with it may look the same.
 constexpr int kFillings[] = {1, 2, 3};
-/// Accidents that the medians of three launches leave.
+/// Share of the steps that a block size may leave unexplained: outliers that medians of three launches keep.
 constexpr double kMostWrong = 0.03;
 constexpr auto kMethod =
-    "fetch_block: clock reads behind each of 64 barriers, while other warps run through more code than the first cache "
+    "fetch_block: clock reads after each of 64 barriers, between which other warps run more code than the first cache "
     "holds";
 
 std::uint64_t sweep_bytes(const Findings& findings) {
@@ -31,9 +31,9 @@ std::uint64_t sweep_bytes(const Findings& findings) {
     return known ? std::min(kMostSweep, kCapacities * static_cast<std::uint64_t>(*known)) : kUnknownSweep;
 }
 
-/// Steps that don't wait take equally long, but for a few cycles in which other warps issue; the others as long as the
-/// level takes that has their code. The times part where one is most times as much above the fastest as the one before
-/// it.
+/// The steps that wait for their code. Steps that do not wait take equally long, except for a few cycles in which other
+/// warps issue; the others take as long as the level that holds their code. The border lies where the ratio of
+/// neighbouring times above the fastest is largest.
 std::vector<deduce::FetchSample> places_of(const std::vector<FetchStep>& steps, double least) {
     std::vector<double> sorted;
     for (const auto& step : steps) sorted.push_back(step.cycles);
@@ -59,7 +59,7 @@ results::Trace trace_of(const std::vector<FetchStep>& steps, int filling, std::u
         trace.columns[0].values.push_back(static_cast<double>(step.offset - steps.front().offset));
         trace.columns[1].values.push_back(step.cycles);
     }
-    trace.plot = {.title = "Cycles between two clock reads, by where the later one lies in the code",
+    trace.plot = {.title = "Cycles between two clock reads, by the place of the later one in the code",
                   .x = "offset",
                   .y = {"cycles"}};
     return trace;
@@ -67,9 +67,9 @@ results::Trace trace_of(const std::vector<FetchStep>& steps, int filling, std::u
 
 results::Estimate estimate_of(const deduce::FetchBlocks& found, std::size_t places) {
     const auto wrong = static_cast<double>(places - found.explained) / static_cast<double>(places);
-    const Evidence evidence{
-        kMethod, static_cast<double>(found.explained + 1) / static_cast<double>(places + 2),
-        fmt::format("explains {} of {} steps, the next best size {}", found.explained, places, found.runner_up)};
+    const Evidence evidence{kMethod, static_cast<double>(found.explained + 1) / static_cast<double>(places + 2),
+                            fmt::format("this size explains {} of {} steps, the next best size {}", found.explained,
+                                        places, found.runner_up)};
     if (found.sizes.size() == 1 && wrong <= kMostWrong)
         return decided(kLeaf, static_cast<std::int64_t>(found.sizes.front()), evidence);
     std::vector<results::Value> candidates;
@@ -83,7 +83,8 @@ struct Waits {
     std::size_t places = 0;
 };
 
-/// Of steps of all lengths, with that much code run between them; of one length where none of its steps waits.
+/// The waits of steps of all lengths, with `sweep` bytes of code run between them. It stops at a length whose steps do
+/// not wait.
 Waits waits_behind(Context& context, std::uint64_t sweep, Outcome& outcome) {
     const double least = least_level_step(context.findings);
     Waits waits;
@@ -104,7 +105,8 @@ Waits waits_behind(Context& context, std::uint64_t sweep, Outcome& outcome) {
 
 Outcome measure(Context& context) {
     Outcome outcome;
-    // What pushes code out of the first cache may leave it in one so near that fetching ahead hides it.
+    // Code evicted from the first cache may stay in a cache so near that prefetching hides the wait; then more code is
+    // run.
     for (const std::uint64_t sweep : {sweep_bytes(context.findings), kMostSweep}) {
         const auto waits = waits_behind(context, sweep, outcome);
         const auto found = deduce::fetch_blocks(waits.kernels, bytes_of_instruction(context.device));
@@ -113,8 +115,8 @@ Outcome measure(Context& context) {
         return outcome;
     }
     outcome.warnings.emplace_back(
-        "fetch_block: no steps at regular distances waited for their code: nothing is said of how much is fetched at "
-        "once");
+        "fetch_block: the size of a fetch block is unknown, because steps that wait for their code do not lie at "
+        "regular distances");
     return outcome;
 }
 

@@ -1,4 +1,4 @@
-// What starting a kernel costs, and what starting the next block on an SM costs.
+// The time to start a kernel, and to start the next block on an SM.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
@@ -22,18 +22,19 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.95;
 constexpr int kEmptyLaunches = 50;
 constexpr int kDroppedLaunches = 5;
-/// Blocks an SM, one after the other.
+/// Blocks that each SM runs one after the other.
 constexpr std::uint32_t kBlocksPerSm = 8;
-/// A block lives this long, so that all first blocks have started when the first ends.
+/// Cycles that a block runs, so that all first blocks have started when the first one ends.
 constexpr std::uint32_t kBlockCycles = 20'000;
 /// Empty blocks on each SM of a grid, with a small and with a full budget. More blocks make a launch's own time a
 /// smaller part of the total.
 constexpr std::int64_t kFewBlocks = 64, kManyBlocks = 8192;
 constexpr int kStartLaunches = 3;
-/// Where starts take this many times as long as the blocks' own replacement, something else limits them.
+/// If starts take more than this many times the blocks' own replacement, something else limits them.
 constexpr double kLimited = 1.5;
 
 ptx::KernelBuilder empty_kernel(ptx::Target target) {
@@ -49,8 +50,8 @@ struct BlockRecord {
     std::uint32_t end = 0;
 };
 
-/// Records start, SM and end of each block; the block spins in between. The last clock read and its store come twice:
-/// the time from one read to the other is what the second read and store take between the end and the exit.
+/// Records start, SM and end of each block, which spins in between. The last clock read and its store come twice: the
+/// time from one read to the other is that of the second read and store, between the recorded end and the exit.
 ptx::KernelBuilder block_kernel(ptx::Target target) {
     ptx::KernelBuilder k("block_times", target);
     const Reg start = k.entry_clock32();
@@ -85,8 +86,7 @@ Measured empty_launches(Context& context) {
     return summarise(samples);
 }
 
-/// More than half of an SM's shared memory, so that one block is there at a time; as much as a block may have
-/// otherwise.
+/// More than half of an SM's shared memory, so that one block is resident at a time, or as much as a block may have.
 Bytes much_shared_memory(const device::Device& device) {
     using enum device::Attribute;
     const auto per_sm = device.attribute(max_shared_memory_per_multiprocessor).value_or(16384);
@@ -99,8 +99,8 @@ std::uint32_t blocks_that_fit(const device::Device& device, Bytes shared) {
     return static_cast<std::uint32_t>(std::max<std::int64_t>(1, per_sm / shared.count()));
 }
 
-/// From the end of a block to the start of the one that takes its place: with r blocks at a time on an SM, the i-th to
-/// start follows the (i - r)-th to end. What a block still does after its last clock read is taken off.
+/// Cycles from the end of a block to the start of the one that replaces it. With r resident blocks, the i-th start
+/// follows the (i - r)-th end. The time that a block still runs after its last clock read is subtracted.
 std::vector<double> replacement_gaps(const std::vector<BlockRecord>& records) {
     std::map<std::uint32_t, std::vector<BlockRecord>> by_sm;
     for (const BlockRecord& record : records) by_sm[record.sm].push_back(record);
@@ -140,7 +140,7 @@ std::vector<double> measure_replacement(Context& context, Outcome& outcome) {
     return replacement_gaps(records.read<BlockRecord>(blocks));
 }
 
-/// Cycles of one SM for a block of so many warps of an empty kernel: of a long grid less half of it.
+/// Cycles of one SM for an empty block of `warps` warps, from the difference between a long grid and its half.
 double cycles_of_block(const Context& context, CompiledKernel& kernel, int warps) {
     auto& device = context.device;
     const std::int64_t sms = sms_of(device);
@@ -161,8 +161,9 @@ double cycles_of_block(const Context& context, CompiledKernel& kernel, int warps
     return (nanoseconds(2 * each * sms) - nanoseconds(each * sms)) * mhz / 1000 / static_cast<double>(each);
 }
 
-/// Empty blocks of one warp and more: where they come no faster than a fixed time of the whole GPU, or of an SM for
-/// each warp, and what they take themselves explains neither, starting them is what limits.
+/// Adds launch.block_interval and launch.warp_interval. Empty blocks may start no faster than one in a fixed time of
+/// the whole GPU, or than one warp in a fixed time of an SM. If the blocks' own ends and starts do not explain this,
+/// starting is the limit.
 void add_starts(Context& context, double replacement, Outcome& outcome) {
     auto& device = context.device;
     CompiledKernel kernel(device, empty_kernel(target_of(device)));
@@ -175,17 +176,15 @@ void add_starts(Context& context, double replacement, Outcome& outcome) {
         context.progress(0.9, fmt::format("empty blocks of {} warps", warps));
         const auto resident =
             static_cast<double>(std::max<std::int64_t>(1, std::min(most_blocks, most_threads / (warps * kWarpSize))));
-        const double row[] = {static_cast<double>(warps), cycles_of_block(context, kernel, warps),
-                              replacement / resident};
-        for (std::size_t i = 0; i < trace.columns.size(); ++i) trace.columns[i].values.push_back(row[i]);
+        trace.add_row(warps, cycles_of_block(context, kernel, warps), replacement / resident);
     }
     trace.plot = {"Cycles of an SM for an empty block", "warps", {"cycles", "own"}, false, false};
     const auto& cycles = trace.columns[1].values;
     const auto limited = [&](std::size_t i) { return cycles[i] > kLimited * trace.columns[2].values[i]; };
-    const Evidence evidence{"launch: grids of empty blocks of 1 warp to as many as there may be", kConfidence,
-                            "and what ends and starts of the blocks themselves take does not explain it"};
+    const Evidence evidence{"launch: time of grids of empty blocks, from 1 warp to the largest block", kConfidence,
+                            "compared with the time that ends and starts of the blocks themselves take"};
     const bool small = limited(0), large = limited(cycles.size() - 1);
-    // The smallest blocks ask most of what all SMs share, the largest most of each SM.
+    // The smallest blocks load most what all SMs share, the largest ones what each SM has.
     outcome.estimates.push_back(small ? decided("launch.block_interval", cycles.front() / sms, evidence)
                                       : absent("launch.block_interval", evidence));
     const double each = cycles.back() / trace.columns[0].values.back();
@@ -200,13 +199,13 @@ Outcome measure(Context& context) {
     Outcome outcome;
     const Measured empty = empty_launches(context);
     const Evidence by_events{"launch: median of 50 empty kernels of one thread, by events", kConfidence};
-    // A launch takes time; where the events say none (a simulated GPU whose description has no value), nothing was
-    // learnt.
+    // A launch takes time. If the events show none, as with a description that has no value, the time stays undecided.
     outcome.estimates.push_back(empty.value > 0 ? decided_real("launch.empty_kernel", empty, by_events)
                                                 : undecided("launch.empty_kernel", {}, by_events));
     const auto gaps = measure_replacement(context, outcome);
     if (gaps.empty()) {
-        outcome.warnings.emplace_back("launch: no SM ran two blocks after each other");
+        outcome.warnings.emplace_back(
+            "launch: block replacement was not measured, because no SM ran two blocks one after the other");
         return outcome;
     }
     results::Trace trace{.name = "launch/block_replacement", .experiment = "launch"};

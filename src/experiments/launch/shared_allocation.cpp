@@ -1,5 +1,5 @@
-// What a block takes of its SM's shared memory: from the most that each of k blocks can ask for while k are on an SM
-// together.
+// How much of its SM's shared memory a block takes, from the most that each of k blocks can ask for while k are
+// resident together.
 #include "experiments/experiments.hpp"
 
 #include "measure/residency/resident_blocks.hpp"
@@ -15,14 +15,15 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.97;
-/// Numbers of blocks whose shares of a capacity lie differently between its units.
+/// Numbers of blocks, chosen so that their shares of a capacity are rounded differently to its units.
 constexpr int kBlocks[] = {2, 3, 5, 6, 7, 9, 11, 13};
-/// A unit and what is taken besides are together less than this.
+/// Bytes that unit and overhead take together at most; no GPU so far takes as much.
 constexpr std::int64_t kMostLost = 4096;
 constexpr std::int64_t kLargestUnit = 4096;
 constexpr int kExtraArguments = 16;
-/// Bytes that this many more arguments may take.
+/// Bytes that these further arguments may take.
 constexpr std::int64_t kMostForArguments = 16 * kExtraArguments;
 
 using Shares = std::map<int, std::int64_t>;  ///< blocks -> most bytes that each can ask for
@@ -43,8 +44,8 @@ public:
     Outcome measure();
 
 private:
-    /// Most bytes from `low` (known to be possible) to `high` with which `blocks` are on an SM together; nullopt where
-    /// `low` is not.
+    /// Most bytes from `low` to `high` with which `blocks` blocks are resident together; nothing if even `low` is too
+    /// much.
     [[nodiscard]] std::optional<std::int64_t> most_bytes(ResidencyProbe& kernel, int blocks, std::int64_t low,
                                                          std::int64_t high);
     [[nodiscard]] Shares shares();
@@ -84,7 +85,8 @@ Shares SharedAllocation::shares() {
     return shares;
 }
 
-/// With the right unit, what is missing of a share rounded down is the same for every number of blocks.
+/// The overhead, if this unit is right: then the bytes missing from each share rounded down are the same for every
+/// number of blocks.
 std::optional<std::int64_t> overhead_with(std::int64_t unit, std::int64_t capacity, const Shares& shares) {
     std::optional<std::int64_t> overhead;
     for (const auto& [blocks, bytes] : shares) {
@@ -98,7 +100,8 @@ std::optional<std::int64_t> overhead_with(std::int64_t unit, std::int64_t capaci
 void SharedAllocation::conclude(const Shares& shares, std::optional<std::int64_t> for_arguments,
                                 Outcome& outcome) const {
     const Evidence evidence{
-        fmt::format("shared_allocation: the most that each of {} numbers of blocks can ask for", shares.size()),
+        fmt::format("shared_allocation: the most bytes that a block can ask for, with {} numbers of resident blocks",
+                    shares.size()),
         kConfidence};
     std::vector<results::Value> units;
     std::vector<results::Value> overheads;
@@ -112,7 +115,8 @@ void SharedAllocation::conclude(const Shares& shares, std::optional<std::int64_t
     }
     if (units.empty()) {
         outcome.warnings.emplace_back(
-            "shared_allocation: no unit explains how much shared memory several blocks can ask for");
+            "shared_allocation: the unit is unknown, because none explains how much shared memory several blocks can "
+            "ask for");
         return;
     }
     const auto add = [&](const char* path, const std::vector<results::Value>& values) {
@@ -128,7 +132,8 @@ Outcome SharedAllocation::measure() {
     Outcome outcome;
     const Shares found = shares();
     if (found.size() < 2) {
-        outcome.warnings.emplace_back("shared_allocation: fewer than two numbers of blocks to compare");
+        outcome.warnings.emplace_back(
+            "shared_allocation: nothing was found, because fewer than two numbers of blocks can be resident together");
         return outcome;
     }
     const auto& [blocks, bytes] = *found.begin();

@@ -32,7 +32,7 @@ void add_contention_estimates(std::span<const deduce::LoadedLatency> samples, co
     const auto fit = deduce::fit_contention(samples);
     if (!fit || context.findings.find("memory.contention_base") != nullptr) return;
     const Evidence evidence{experiment + ": least squares of mean latency over throughput", kConfidence,
-                            fmt::format("off by {:.1f}% at most", 100 * fit->largest_error)};
+                            fmt::format("the largest error of the fit is {:.1f}%", 100 * fit->largest_error)};
     const auto& [a, b, c, error] = *fit;
     outcome.estimates.push_back(
         decided_real("memory.contention_base", {a.value, a.interval[0], a.interval[1]}, evidence));

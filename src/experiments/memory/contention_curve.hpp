@@ -1,4 +1,4 @@
-// Mean latency of memory under load as a + b x / (c - x): trace and leaves of the fit (Volkov 2016, 6.4).
+// Mean latency of memory under load, fitted by a + b x / (c - x): the trace and the estimates (Volkov 2016, 6.4).
 #pragma once
 
 #include "deduce/memory/contention_fit.hpp"
@@ -9,10 +9,11 @@
 
 namespace gputomo::experiments {
 
-/// EXPERIMENT/contention: coefficients and their intervals, throughputs in GB/s; empty where nothing was fitted.
+/// EXPERIMENT/contention: coefficients and their intervals, throughputs in GB/s; empty if nothing was fitted.
 [[nodiscard]] results::Trace contention_trace(std::span<const deduce::LoadedLatency> samples,
                                               const std::string& experiment);
-/// Adds, unless an experiment before found them, memory.contention_base, .contention_slopes and .contention_limits.
+/// Adds memory.contention_base, memory.contention_slopes and memory.contention_limits, unless an earlier experiment
+/// found them.
 void add_contention_estimates(std::span<const deduce::LoadedLatency> samples, const std::string& experiment,
                               const Context& context, Outcome& outcome);
 

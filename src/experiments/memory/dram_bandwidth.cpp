@@ -1,4 +1,4 @@
-// Streaming reads and copies by the whole GPU: how many bytes a second the memory gives at best.
+// The highest bandwidth of memory, from streaming reads and copies by the whole GPU.
 #include "experiments/experiments.hpp"
 
 #include "experiments/caches/known_caches.hpp"
@@ -14,6 +14,7 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.95;
 /// Sizes double until two successive rates agree this well, or until one of the sizes below is reached.
 constexpr double kStable = 0.005;
@@ -22,12 +23,12 @@ constexpr double kStable = 0.005;
 constexpr std::int64_t kArrayOfSmallBudget = std::int64_t{32} << 20;
 /// The largest array in bytes: 4 GiB take a millisecond on the fastest memories.
 constexpr std::int64_t kLargestArray = std::int64_t{4} << 30;
-/// Smallest array: some turns of the loop on a small GPU.
+/// The smallest array in bytes: several iterations of the loop on a small GPU.
 constexpr std::int64_t kSmallestArray = std::int64_t{4} << 20;
-/// Arrays this many times as large as the last cache leave little of themselves in it.
+/// Arrays are at least this many times the last cache, of which then little stays resident.
 constexpr std::int64_t kTimesCache = 8;
-/// Turns of the loop over the smallest array.
-constexpr std::int64_t kTurns = 8;
+/// Iterations of the loop over the smallest array.
+constexpr std::int64_t kIterations = 8;
 constexpr int kLaunches = 2;
 
 struct Sizes {
@@ -38,15 +39,15 @@ struct Sizes {
 Sizes sizes_for(const Context& context) {
     const auto memory =
         context.device.attribute(device::Attribute::total_memory_bytes).value_or(std::int64_t{256} << 20);
-    // Two arrays, and room for others.
+    // Two arrays take at most half of the memory, which leaves the rest to others.
     const auto last = std::min(kLargestArray, memory / 4);
     return {std::min(last, std::max(kSmallestArray, kTimesCache * largest_cache(context))), last};
 }
 
-/// The smallest array that every thread goes through several times; a power of two of the first size.
+/// The smallest array over which each thread iterates several times: the first size times a power of two.
 std::int64_t first_size(const Sizes& sizes, const Streaming& streaming) {
     std::int64_t size = sizes.first;
-    while (size < kTurns * streaming.iteration_bytes() && 2 * size <= sizes.last) size *= 2;
+    while (size < kIterations * streaming.iteration_bytes() && 2 * size <= sizes.last) size *= 2;
     return size;
 }
 
@@ -73,7 +74,8 @@ Growth grow(Context& context, Streaming& streaming, Sizes sizes) {
     return growth;
 }
 
-/// With half as many bytes in flight a memory that was the limit still gives nearly as much; where latency was, half.
+/// With half as many bytes in flight, a saturated memory gives at least this share of the rate; if latency is the
+/// limit, it gives half.
 constexpr double kSaturated = 0.7;
 
 double quick_rate(Streaming& streaming, const Sizes& sizes) {
@@ -89,16 +91,17 @@ double rate_with_half(Context& context, StreamKind kind, StreamShape shape, devi
     return quick_rate(half, sizes);
 }
 
-/// A rate, or where the device holds too little in flight to tell: no more than that it is at least that.
+/// The rate, undecided if the device has too few bytes in flight to saturate the memory: then the rate is a lower
+/// bound.
 results::Estimate rate_estimate(StreamKind kind, double rate, double left, std::string method) {
     const auto path = fmt::format("memory.{}_bandwidth", kind == StreamKind::read ? "read" : "copy");
     const Measured measured{rate, 0.98 * rate, 1.02 * rate};
     if (left >= kSaturated) return decided_real(path, measured, {std::move(method), kConfidence});
-    return undecided(
-        path, {rate},
-        {std::move(method), kConfidence,
-         fmt::format("half as many bytes in flight give {:.2f} of it: latency is the limit, the memory may give more",
-                     left)});
+    return undecided(path, {rate},
+                     {std::move(method), kConfidence,
+                      fmt::format("half as many bytes in flight give {:.2f} of it, so that latency is the limit and "
+                                  "the memory may give more",
+                                  left)});
 }
 
 /// The best shape on the smallest arrays, then larger arrays until the rate is steady.
@@ -133,7 +136,7 @@ void add_peak(const device::Device& device, Outcome& outcome) {
     const auto khz = device.attribute(memory_clock_rate_khz);
     const auto bits = device.attribute(memory_bus_width_bits);
     if (!khz || !bits || *khz <= 0 || *bits <= 0) return;
-    // Two transfers a clock; GB/s = bytes x kHz / 1e6. The driver gives whole kHz.
+    // Two transfers per clock; GB/s = bytes x kHz / 1e6. The driver reports whole kHz.
     const double of_khz = 2.0 * static_cast<double>(*bits) / 8 / 1e6, peak = of_khz * static_cast<double>(*khz);
     auto estimate = decided("memory.peak_bandwidth", peak,
                             {"device attributes: bus width x memory clock x 2", kAttributeConfidence});

@@ -1,5 +1,5 @@
-// How long a copy takes with and without what the last cache holds of it: the size at which the gain stops growing is
-// the cache's.
+// Time of copies right after the same copy and after a flush of the caches. The size at which the gain stops growing is
+// the capacity of the last cache.
 #include "experiments/experiments.hpp"
 
 #include "deduce/series/gain_limit.hpp"
@@ -24,31 +24,32 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::Type;
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.9;
 /// Each thread copies one element (Lashgar 2015, 3.3).
 constexpr std::int64_t kElement = 8;
 constexpr std::int64_t kThreads = 256;
 /// Bytes of source and destination together: all sizes are multiples of this.
 constexpr std::int64_t kUnit = 2 * kElement * kThreads;
-/// The sweep doubles from this size on to so many times what the driver says of the cache, then goes in such parts of
-/// the size with the largest gain.
+/// The sweep doubles from `kSmallest` bytes on, up to a multiple of the cache that the driver reports. Then it goes in
+/// steps of 1/16 of the size with the largest gain.
 constexpr std::int64_t kSmallest = std::int64_t{64} << 10;
 constexpr std::int64_t kTimesCache = 4;
 constexpr std::int64_t kFine = 16;
-/// What is read to flush a cache, in sizes that the driver says of it.
+/// Bytes that are read to flush a cache, as a multiple of its reported size.
 constexpr std::int64_t kFlush = 3;
-/// Runs of each copy, fewer where two take the same time; the fastest counts.
+/// Runs of each copy at most; fewer suffice if two differ by less than `kAlike`. The fastest counts.
 constexpr int kRuns = 9, kQuickRuns = 2;
 constexpr double kAlike = 0.005;
-/// A gain that is less than this part of the flushed copy's time is none.
+/// A gain below this share of the flushed copy's time is none.
 constexpr double kSomeGain = 0.05;
 
-/// What each block stores: begin and end in cycles of its SM, and which that is. The fourth keeps elements aligned.
+/// What each block stores: begin and end in cycles of its SM, and the SM. A fourth word aligns the elements.
 struct BlockTime {
     std::uint32_t begin = 0, end = 0, sm = 0, unused = 0;
 };
 
-/// The store waits for the load, so that a block ends when all its elements were there.
+/// A kernel whose stores wait for its loads, so that a block ends after all its elements arrived.
 ptx::KernelBuilder copy_kernel(ptx::Target target) {
     ptx::KernelBuilder k("copy_elements", target);
     const Reg from = k.param(Type::u64, "from"), to = k.param(Type::u64, "to"), times = k.param(Type::u64, "times");
@@ -64,8 +65,8 @@ ptx::KernelBuilder copy_kernel(ptx::Target target) {
     return k;
 }
 
-/// Cycles from the first begin to the last end of the blocks of an SM, the mean over SMs: clocks of different SMs are
-/// not comparable.
+/// Cycles from the first begin to the last end of the blocks of an SM, as a mean over SMs, because clocks of different
+/// SMs are not comparable.
 double mean_span(std::span<const BlockTime> blocks) {
     struct Span {
         std::uint32_t origin = 0;
@@ -74,7 +75,7 @@ double mean_span(std::span<const BlockTime> blocks) {
     std::map<std::uint32_t, Span> sms;
     for (const auto& block : blocks) {
         auto& span = sms.try_emplace(block.sm, Span{block.begin, 0, 0}).first->second;
-        // Differences against one reading survive the wrap of the 32-bit clock.
+        // Differences from one reading stay right when the 32-bit clock wraps around.
         span.first = std::min(span.first, static_cast<std::int32_t>(block.begin - span.origin));
         span.last = std::max(span.last, static_cast<std::int32_t>(block.end - span.origin));
     }
@@ -83,7 +84,7 @@ double mean_span(std::span<const BlockTime> blocks) {
     return sum / static_cast<double>(sms.size());
 }
 
-/// Copies of growing size, each timed right after the same copy, and after everything was pushed out of the caches.
+/// Copies of growing size, each timed right after the same copy and after a flush of the caches.
 class Copies {
 public:
     Copies(Context& context, std::int64_t cache)
@@ -118,7 +119,7 @@ public:
 
 private:
     static StreamShape flush_shape(const device::Device& device) { return streaming_shapes(device).front(); }
-    /// In whole turns of the stream.
+    /// Bytes that flush the cache, in whole iterations of the stream.
     static Bytes flush_bytes(const StreamShape& shape, std::int64_t cache) {
         const std::int64_t turn = shape.iteration_bytes();
         return Bytes{(kFlush * cache + turn - 1) / turn * turn};
@@ -153,7 +154,7 @@ results::Trace trace_of(const Copies& copies) {
     results::Trace trace{.name = "l2_copy/time", .experiment = "l2_copy"};
     trace.columns = {{"size", "bytes", {}}, {"kept", "cycles", {}}, {"flushed", "cycles", {}}, {"gain", "cycles", {}}};
     trace.plot = {
-        "Time of a copy against the bytes of source and destination, with and without flushing the caches before "
+        "Time of a copy against the bytes of source and destination, with and without a flush of the caches before "
         "(Lashgar 2015, Fig. 2)",
         "size",
         {"kept", "flushed"},
@@ -169,7 +170,7 @@ results::Trace trace_of(const Copies& copies) {
 Outcome measure(Context& context) {
     Outcome outcome;
     const auto cache = largest_cache(context);
-    if (cache == 0) return outcome;  // nothing to keep anything
+    if (cache == 0) return outcome;  // there is no cache to measure
     Copies copies(context, cache);
     for (std::int64_t bytes = std::min(kSmallest, cache / kFine); bytes <= copies.most(); bytes *= 2) {
         context.progress(0.3, fmt::format("copies of {} KiB", bytes >> 10));
@@ -186,11 +187,12 @@ Outcome measure(Context& context) {
     const auto path = fmt::format("caches.{}.copy_capacity", last_cache(context.findings));
     const auto& best = copies.points().at(largest_gain(copies));
     const Evidence evidence{
-        fmt::format("l2_copy: copies of {} sizes by all SMs, timed by the clock of each, right after the same copy and "
-                    "after {} MiB of "
-                    "other data; where what the first gains stops growing",
-                    copies.points().size(), kFlush * cache >> 20),
-        kConfidence, fmt::format("at most {:.0f} of {:.0f} cycles are gained", best.flushed - best.kept, best.flushed)};
+        fmt::format(
+            "l2_copy: copies of {} sizes by all SMs, timed by the clock of each SM, right after the same copy and "
+            "after {} MiB of other data; the size at which the gain of the first stops growing",
+            copies.points().size(), kFlush * cache >> 20),
+        kConfidence,
+        fmt::format("the largest gain is {:.0f} of {:.0f} cycles", best.flushed - best.kept, best.flushed)};
     if (!limit || best.flushed - best.kept < kSomeGain * best.flushed) {
         outcome.estimates.push_back(undecided(path, {}, evidence));
     } else {

@@ -1,4 +1,4 @@
-// How long single loads take while the memory is more and more busy: not a mean, but the distribution of latencies.
+// The distribution of the latencies of single loads, at several loads of the memory.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 using Histogram = std::map<std::int64_t, std::int64_t>;  // samples by cycles
 
-/// Parts of the warps that an SM holds (a GTX 680: the loads of Volkov 2016, Table 6.6).
+/// Shares of the warps that an SM holds; on a GTX 680 they give the loads of Volkov 2016, Table 6.6.
 constexpr std::array kParts{0.125, 0.25, 0.375, 0.5, 0.75, 1.0};
 constexpr std::array kPercentiles{5, 25, 50, 75, 95};
 /// Samples of each load (Volkov 2016, 6.6) with a full budget, if `kSeconds` suffice for them, and the fewest launches
@@ -61,7 +61,7 @@ struct Level {
     Histogram histogram;
 };
 
-/// Launches until there are enough samples or the time is over.
+/// Launches until there are enough samples or the time is over. Nothing if the occupancy is not attained.
 std::optional<Level> sample(LatencySamples& samples, int warps, Budget budget) {
     const auto begin = std::chrono::steady_clock::now();
     Level level{.warps = warps, .loads_per_cycle = 0, .histogram = {}};
@@ -104,7 +104,7 @@ results::Trace percentiles_of(const std::vector<Level>& levels, double gigabytes
     return trace;
 }
 
-/// Shares of samples, in bins that are wide enough for a smooth curve.
+/// The density of the samples, in bins wide enough for a smooth curve.
 results::Trace density_of(const Level& level, double gigabytes) {
     constexpr double kBins = 100;
     const double low = static_cast<double>(level.histogram.begin()->first), high = percentile(level.histogram, 99);

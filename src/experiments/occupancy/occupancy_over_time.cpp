@@ -1,5 +1,5 @@
-// What a launch's occupancy does between its first warp and its last: schedulers with unequal numbers of warps, block
-// sizes, persistent threads and oversubscription.
+// How occupancy varies over a launch: schedulers with unequal numbers of warps, block sizes, persistent threads and
+// oversubscription.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
@@ -17,19 +17,19 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Instructions of a turn, beside three of the loop's.
+/// Instructions of an iteration, besides three of the loop's control.
 constexpr int kTurnOfLoop = 120;
 /// Cycles that a warp alone takes with a full and with a small budget, and its most loads from memory. Volkov
 /// 2016, 5.9, takes a million cycles, or as many loads as an array has. Shorter work leaves more of the time to starts
 /// and ends.
 constexpr double kCycles = 200'000, kFewCycles = 12'000;
 constexpr std::uint32_t kMostLines = 64, kFewLines = 32;
-/// Times as many blocks as SMs hold at once, where they are oversubscribed (the thesis: 100, or what its array has),
-/// and of streams, whose lines have to lie within 2 GiB.
+/// Oversubscribed launches have this many times the blocks that SMs hold at once (the thesis: 100, or what its array
+/// allows). Streams have fewer, because their lines must lie within 2 GiB.
 constexpr int kRounds = 8, kStreamRounds = 4;
-/// The part of the time in which SMs may have fewer warps than what is said of nearly all of it.
+/// Share of the time that "nearly always" leaves out.
 constexpr double kHardlyEver = 0.05;
-/// Steps of a history that is drawn.
+/// Steps of a history in the report, at most.
 constexpr std::size_t kMostSteps = 400;
 
 struct Kind {
@@ -39,7 +39,7 @@ struct Kind {
 constexpr std::array kKinds{Kind{"sfu", MixAccess::sfu}, Kind{"smem", MixAccess::shared},
                             Kind{"stream", MixAccess::global}};
 
-/// One launch, its shape and what came of it.
+/// One launch, its occupancy over time and its rate.
 struct Run {
     FixedWorkMix::Work work;
     OccupancyHistory history;
@@ -68,7 +68,7 @@ private:
         add_code_checks(lives.compiled(), outcome_);
         const auto turns = turns_of(lives);
         const int most_of_block = lives.compiled().properties().max_threads_per_block / kWarpSize;
-        std::vector<BlockShape> one;  // of what schedulers have units for
+        std::vector<BlockShape> one;  // of units that schedulers have
         for (int warps = 1; warps <= std::min(most_of_block, most_warps_) && kind.access != MixAccess::global; ++warps)
             one.push_back({1, warps});
         if (!one.empty()) add_trace(kind, "one_block", 1, measured(lives, one, 1, turns));
@@ -90,7 +90,7 @@ private:
         return lives.iterations_for(context_.budget == Budget::full ? kCycles : kFewCycles);
     }
 
-    /// All warps that fit, in blocks of each power of two of them.
+    /// All warps that fit, in blocks of each power of two of warps.
     [[nodiscard]] std::vector<BlockShape> full_shapes(int most_of_block) const {
         const auto most_blocks =
             static_cast<int>(context_.device.attribute(device::Attribute::max_blocks_per_multiprocessor).value_or(8));
@@ -148,7 +148,7 @@ private:
         outcome_.traces.push_back(std::move(trace));
     }
 
-    /// Of one SM, as parts of the time that it took.
+    /// Adds the occupancy of one SM over the share of the time that has passed.
     void add_history(const Kind& kind, std::string_view setup, const std::vector<WarpLifetime>& warps) {
         const auto steps = steps_of(warps, warps.front().sm);
         results::Trace trace{.name = fmt::format("occupancy_over_time/{}_{}_history", kind.name, setup),

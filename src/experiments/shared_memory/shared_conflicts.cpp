@@ -8,8 +8,8 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr std::uint32_t kWordBytes = 4;
-constexpr std::uint32_t kLargestStride = 64;  ///< words; twice the banks of any GPU so far
-/// A difference of latencies that is none: less than a cycle.
+constexpr std::uint32_t kLargestStride = 64;  ///< words: twice the number of banks of any GPU so far
+/// Cycles by which equal latencies may differ: less than one.
 constexpr double kSame = 0.75;
 
 std::vector<std::uint32_t> strided_offsets(std::uint32_t threads, std::uint32_t stride) {
@@ -18,7 +18,7 @@ std::vector<std::uint32_t> strided_offsets(std::uint32_t threads, std::uint32_t 
     return offsets;
 }
 
-/// Thread 0 reads word 0, thread `other` (0: none) the word `distance` bytes further, all others one word of the next
+/// Thread 0 reads word 0, thread `other` (0: none) the word `distance` bytes later, and all others one word of the next
 /// bank.
 std::vector<std::uint32_t> pair_offsets(std::uint32_t threads, std::uint32_t other, std::uint32_t distance,
                                         std::uint32_t next_bank) {
@@ -32,7 +32,7 @@ class PairTests {
 public:
     explicit PairTests(const PatternLatency& latency) : latency_(latency), free_(steady({0, kWordBytes})) {}
 
-    /// Median of some readings: one of them may be disturbed.
+    /// Median of several readings, because one of them may be an outlier.
     [[nodiscard]] double steady(const std::vector<std::uint32_t>& offsets) const {
         std::vector<double> readings;
         for (int i = 0; i < kReadings; ++i) readings.push_back(latency_(offsets));
@@ -44,7 +44,7 @@ public:
         return latency_(pair) > free_ + kSame && steady(pair) > free_ + kSame;
     }
 
-    /// The next costly word from `word` on, or a free one; nothing up to `end`.
+    /// The next word from `word` on that conflicts, or that does not; nothing if there is none before `end`.
     [[nodiscard]] std::optional<std::uint32_t> next(std::uint32_t word, std::uint32_t end, bool wanted) const {
         for (; word <= end; ++word)
             if (costly(word) == wanted) return word;

@@ -1,5 +1,4 @@
-// Latency of one warp's loads from shared memory when its threads want words of one bank, and the banks that follow
-// from it.
+// Banks of shared memory, from the latency of a warp's loads whose threads access one bank.
 #pragma once
 
 #include "experiments/experiment.hpp"
@@ -17,19 +16,21 @@ using PatternLatency = std::function<double(const std::vector<std::uint32_t>& of
 struct Banks {
     std::int64_t banks = 0;
     std::int64_t bank_width = 0;     ///< bytes
-    std::int64_t row_words = 1;      ///< words of a bank that are served together, `banks` words apart
-    std::int64_t conflict_cost = 0;  ///< cycles of each further way
-    std::int64_t access_group = 0;   ///< threads whose words are served together
+    std::int64_t row_words = 1;      ///< words of a bank, `banks` words apart, that one access serves together
+    std::int64_t conflict_cost = 0;  ///< cycles of each further conflicting word
+    std::int64_t access_group = 0;   ///< threads whose words one access serves
 };
 
-/// What pairs of threads show, whatever the numbers; nothing where no two words within `kFarthestWord` stand in each
-/// other's way.
-///  - Two threads read word 0 and word d. The first costly d is the first word of the next row of bank 0; the costly
-///  ones after it without a gap are
-///    as many as a bank is wide; where the next such run begins is the next word of bank 0. (Kepler's 8-byte banks: d =
-///    64, 65, 128, 129; its 4-byte mode: d = 64, 96, 128: Mei 2014, Figs. 4 to 6.)
-///  - Two threads of a warp do that while all others read a word of another bank: it costs a way if the two are of one
-///  group.
+/// Banks from pairs of conflicting words, without assumptions about numbers. Nothing if no two words within
+/// `kFarthestWord` conflict.
+///  - Two threads read word 0 and word d. The first d that conflicts is the first word of the next row of bank 0. The
+///  number of
+///    conflicting words that follow it without a gap is the width of a bank. The next run of conflicting words begins
+///    at the next word of bank 0. (Kepler's 8-byte banks: d = 64, 65, 128, 129; its 4-byte mode: d = 64, 96, 128: Mei
+///    2014, Figs. 4 to 6.)
+///  - Two threads of a warp do so while all others read a word of another bank. This costs a conflict if the two
+///  threads belong
+///    to one group.
 [[nodiscard]] std::optional<Banks> deduce_banks(const PatternLatency& latency, std::uint32_t warp_size);
 
 /// Farthest word of a pair: a row of 64 banks of 16 bytes.

@@ -1,10 +1,10 @@
-// What a translation that no TLB has takes longer where the page table's entry comes from memory instead of a cache
-// (Mei 2014, Table 3, patterns 3 and 5).
+// How much longer a page walk takes if the page-table entry comes from memory instead of a cache (Mei 2014, Table 3,
+// patterns 3 and 5).
 //
-// One chase visits so many pages that the TLBs forget the few that count, then so many lines of two or three pages that
-// the last cache forgets all data and all of the page table, then the pages that count. A second chase visits the
-// neighbour of each of them before: its entry lies in the same line of the page table, which a cache then has. Data and
-// TLBs miss in both.
+// One chase visits enough pages to evict the timed ones from all TLBs, then enough lines of two or three pages to evict
+// all data and the page table from the last cache, then the timed pages. A second chase visits the neighbour of each
+// timed page just before: its entry lies in the same line of the page table, which a cache then holds. Data and TLBs
+// miss in both.
 #include "experiments/experiments.hpp"
 
 #include "experiments/caches/known_caches.hpp"
@@ -25,20 +25,21 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.95;
-/// Pages that count; entries between two of them, at least: no line of a page table holds more.
+/// Timed pages, and the fewest page-table entries between two of them: no line of a page table holds more entries.
 constexpr std::uint64_t kCounted = 6, kApart = 32;
-/// So many times the entries of the TLBs, and the bytes of the caches, are gone through until they have forgotten the
-/// rest, if only half of what comes in takes the place of what is oldest.
+/// Visiting this many times the entries of the TLBs, and the bytes of the caches, evicts everything else, even if only
+/// half of the fills replace the oldest entry.
 constexpr std::uint64_t kTurnover = 3;
-/// Elements of a chase, at most: larger caches are emptied line by line for too long.
+/// Most elements of a chase. Larger caches would take too long to flush line by line.
 constexpr std::uint64_t kMostElements = 1 << 18;
 constexpr std::uint64_t kLine = 64;
-/// Chases of either kind, each at other places in the pages; cycles that a walk to memory takes longer, at least.
+/// Chases of either kind, each over other lines of the pages, and the fewest cycles that a walk to memory takes longer.
 constexpr std::uint64_t kRepeats = 5;
 constexpr double kLeastCost = 8;
 
-/// What is known of the path of global loads.
+/// The path of global loads as earlier experiments found it.
 struct Reach {
     std::uint64_t span = 0;     ///< bytes of the largest TLB entry
     std::uint64_t entries = 0;  ///< of all TLBs
@@ -63,16 +64,16 @@ std::optional<Reach> known_reach(const Findings& findings) {
 }
 
 /// The pages of a chase in a plain array.
-class Tours {
+class PageSequences {
 public:
-    explicit Tours(const Reach& reach)
+    explicit PageSequences(const Reach& reach)
         : reach_(reach), apart_(std::max(kApart, kTurnover * reach.entries / kCounted / 2 * 2)) {}
-    /// Those that are gone through and those that empty the cache.
+    /// Bytes of the pages that are visited and of those that flush the cache.
     [[nodiscard]] std::uint64_t bytes() const { return (kCounted * apart_ + flushing_pages()) * reach_.span; }
     [[nodiscard]] std::uint64_t elements() const { return kCounted * apart_ + kTurnover * reach_.cached / kLine; }
 
-    /// Offsets in the array, the pages that count last. `repeat` shifts the lines that are visited.
-    [[nodiscard]] std::vector<std::uint64_t> tour(std::uint64_t repeat, bool neighbours_first) const {
+    /// Offsets in the array, the timed pages last. `repeat` shifts the lines that are visited.
+    [[nodiscard]] std::vector<std::uint64_t> sequence(std::uint64_t repeat, bool neighbours_first) const {
         std::vector<std::uint64_t> offsets;
         const auto visit = [&](std::uint64_t page) {
             offsets.push_back(page * reach_.span + (page * kPlaces + repeat) * kLine % reach_.span);
@@ -87,27 +88,27 @@ public:
     }
 
 private:
-    /// Lines by which neighbouring pages' places differ: an odd number.
+    /// Lines by which the offsets in neighbouring pages differ: an odd number.
     static constexpr std::uint64_t kPlaces = 37;
     [[nodiscard]] std::uint64_t flushing_pages() const { return kTurnover * reach_.cached / reach_.span + 1; }
     Reach reach_;
-    std::uint64_t apart_;  ///< pages from one that counts to the next
+    std::uint64_t apart_;  ///< pages from one timed page to the next
 };
 
 class PageWalk {
 public:
-    PageWalk(Context& context, const Tours& tours)
-        : tours_(tours),
-          memory_(MappedWindow::plain(context.device, tours.bytes(), kPlainPage)),
+    PageWalk(Context& context, const PageSequences& sequences)
+        : sequences_(sequences),
+          memory_(MappedWindow::plain(context.device, sequences.bytes(), kPlainPage)),
           chase_(context.device, {.hint = LoadHint::l2_only,
                                   .records = kCounted + 1,
                                   .start_to_start = clock_step(context.findings) > 1}) {}
 
-    /// Latencies of the loads that count.
+    /// Latencies of the timed loads.
     std::vector<double> latencies(bool neighbours_first) {
         std::vector<double> all;
         for (std::uint64_t repeat = 0; repeat < kRepeats; ++repeat) {
-            auto order = tours_.tour(repeat, neighbours_first);
+            auto order = sequences_.sequence(repeat, neighbours_first);
             for (auto& place : order) place += memory_.window().base;
             chase_.write_cycle(order);
             const auto once = chase_.latencies_of_cycle(order, 2 * order.size() - kCounted, kCounted, 0);
@@ -118,7 +119,7 @@ public:
     [[nodiscard]] std::array<const CompiledKernel*, 3> kernels() const { return chase_.kernels(); }
 
 private:
-    const Tours& tours_;
+    const PageSequences& sequences_;
     MappedWindow memory_;
     PointerChase chase_;
 };
@@ -127,23 +128,25 @@ Outcome measure(Context& context) {
     Outcome outcome;
     const auto reach = known_reach(context.findings);
     if (!reach || aliased_page(context.device) > 0) return outcome;
-    const Tours tours(*reach);
+    const PageSequences sequences(*reach);
     const auto memory =
         static_cast<std::uint64_t>(context.device.attribute(device::Attribute::total_memory_bytes).value_or(0));
     const std::uint64_t most = std::min(memory / 2, reach->window > 0 ? reach->window : memory);
-    if (tours.bytes() > most || tours.elements() > kMostElements) {
-        outcome.warnings.push_back(
-            fmt::format("page_walk: TLBs and caches are too large to be emptied within {} MiB", most >> 20));
+    if (sequences.bytes() > most || sequences.elements() > kMostElements) {
+        outcome.warnings.push_back(fmt::format(
+            "page_walk: nothing was measured, because TLBs and caches are too large to be flushed within {} MiB",
+            most >> 20));
         return outcome;
     }
     context.progress(0.3, "page table entries from memory and from a cache");
-    PageWalk walk(context, tours);
+    PageWalk walk(context, sequences);
     add_code_checks(walk.kernels(), outcome);
     const auto from_memory = walk.latencies(false), from_cache = walk.latencies(true);
     const double step = clock_step(context.findings);
     const double cost = mean_near_median(from_memory, step) - mean_near_median(from_cache, step);
     const Evidence evidence{
-        "page_walk: loads of pages that no TLB and data that no cache has, whose neighbour was visited before and not",
+        "page_walk: loads that miss in all TLBs and caches, with and without a visit to the neighbouring page just "
+        "before",
         kConfidence};
     outcome.estimates.push_back(cost > kLeastCost ? decided_integer("paths.global.page_walk_memory_penalty",
                                                                     {cost, cost - step, cost + step}, evidence)

@@ -1,9 +1,9 @@
-// Memory whose page entries are active at once, and what it costs to switch to another part of it.
+// The window of memory whose page entries are active at once, and the cost of a switch to another window.
 //
-// A few loads at one address, a few at another, in turn: where only the first load at each of them is slow, however
-// near or far others are looked up at the same time, the two are in different windows. The first address that is in
-// another window than the start is a boundary, the first one that is in another window than that is the next. What the
-// boundaries say of pairs of random addresses is then tried.
+// A few loads at one address alternate with a few at another. If only the first load at each address is slow, wherever
+// other loads go meanwhile, the two lie in different windows. The first address in another window than the start is a
+// boundary; the first one in another window than that is the next boundary. Pairs of random addresses then test what
+// the boundaries predict.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
@@ -21,21 +21,22 @@
 namespace gputomo::experiments {
 namespace {
 
-/// 64 GiB of 2 MiB pages where memory can be aliased; elsewhere part of the memory, at most so much of it.
+/// Pages of an aliased range: 64 GiB of 2 MiB pages. If memory cannot be aliased, a plain array of at most `kMostPlain`
+/// bytes.
 constexpr std::uint64_t kMappings = 32768;
 constexpr std::uint64_t kMostPlain = std::uint64_t{8} << 30;
-/// Loads at one place in a row, and laps whose median counts.
+/// Loads at one address in a row, untimed passes, and passes whose median counts.
 constexpr std::size_t kRow = 4;
-constexpr std::uint32_t kWarmLaps = 2, kLaps = 24;
-/// Cycles that a switch costs at least.
+constexpr std::uint32_t kWarmPasses = 2, kPasses = 24;
+/// Fewest cycles of a switch. Smaller differences may be those between slices of a cache.
 constexpr double kLeastCost = 8;
-/// Random pairs of places; a share of them that has to behave as the boundaries say.
+/// Random pairs of addresses, and the share of them that must behave as the boundaries predict.
 constexpr int kTrials = 48;
 constexpr double kPredicts = 0.9;
 
 struct Trial {
-    double cost = 0;     ///< of the first load at each place, cycles more than the others take; the smaller of the two
-    double dearest = 0;  ///< the same of the larger
+    double cost = 0;     ///< cycles by which the first load at an address exceeds the others; the smaller of both
+    double dearest = 0;  ///< the larger of both
     bool others_slow = false;
     [[nodiscard]] bool switches() const { return cost > kLeastCost && !others_slow; }
 };
@@ -68,14 +69,14 @@ public:
 
 private:
     static constexpr const char* kMethod =
-        "page_window: loads in turn at two places, of which the first at each is slow";
+        "page_window: loads that alternate between two addresses, of which only the first at each is slow";
 
-    /// Rows of loads at the places of `a` and then of `b`.
+    /// Loads at the addresses of `a`, a few in a row at each, and then of `b`.
     Trial alternate(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
-        std::vector<std::uint64_t> tour;
+        std::vector<std::uint64_t> sequence;
         for (const auto* places : {&a, &b})
-            for (std::size_t i = 0; i < kRow; ++i) tour.push_back((*places)[i % places->size()]);
-        const auto medians = medians_of_elements(array_({tour, kWarmLaps, kLaps}).latencies, kLaps);
+            for (std::size_t i = 0; i < kRow; ++i) sequence.push_back((*places)[i % places->size()]);
+        const auto medians = medians_of_elements(array_({sequence, kWarmPasses, kPasses}).latencies, kPasses);
         std::vector<double> others;
         for (std::size_t i = 0; i < medians.size(); ++i)
             if (i % kRow != 0) others.push_back(medians[i]);
@@ -85,7 +86,7 @@ private:
     }
     bool apart(std::uint64_t a, std::uint64_t b) { return alternate({a}, {b}).switches(); }
 
-    /// The first word that is in another window than `start`; `beyond` is.
+    /// The first word in another window than `start`, by bisection; `beyond` lies in another one.
     std::uint64_t boundary_after(std::uint64_t start, std::uint64_t beyond) {
         std::uint64_t within = start;
         while (beyond - within > word_) {
@@ -95,7 +96,7 @@ private:
         return beyond;
     }
 
-    /// Places in the window that `place` is in, as far as the boundaries say.
+    /// Addresses in the same window as `place`, if the boundaries are right.
     std::vector<std::uint64_t> neighbours(std::uint64_t place, std::uint64_t first, std::uint64_t window) {
         const std::uint64_t begin = place < first ? 0 : first + (place - first) / window * window;
         const std::uint64_t end = std::min(place < first ? first : begin + window, bytes_);
@@ -120,23 +121,26 @@ private:
         }
         const double confidence = (agreed + 1.0) / (kTrials + 2.0);
         if (confidence < kPredicts || costs.empty()) {
-            outcome.warnings.push_back(fmt::format("page_window: windows of {} MiB predict {} of {} pairs of places",
-                                                   window >> 20, agreed, kTrials));
+            outcome.warnings.push_back(
+                fmt::format("page_window: the window is left undecided, because windows of {} MiB predict only {} of "
+                            "{} pairs of addresses",
+                            window >> 20, agreed, kTrials));
             return;
         }
-        const Evidence evidence{kMethod, confidence,
-                                fmt::format("{} of {} pairs of random places as the boundaries say", agreed, kTrials)};
+        const Evidence evidence{
+            kMethod, confidence,
+            fmt::format("{} of {} pairs of random addresses behave as the boundaries predict", agreed, kTrials)};
         outcome.estimates.push_back(decided("paths.global.page_window", static_cast<std::int64_t>(window), evidence));
         outcome.estimates.push_back(decided_integer("paths.global.page_window_penalty", summarise(costs), evidence));
     }
     Outcome& without(Outcome& outcome) const {
         outcome.estimates.push_back(
             absent("paths.global.page_window",
-                   {kMethod, 0.9, fmt::format("no switch between places up to {} MiB apart", bytes_ >> 20)}));
+                   {kMethod, 0.9, fmt::format("no switch shows between addresses up to {} MiB apart", bytes_ >> 20)}));
         return outcome;
     }
     static void add_open(Outcome& outcome, std::uint64_t least) {
-        auto open = undecided("paths.global.page_window", {}, {kMethod, 0.5, "one boundary in the whole range"});
+        auto open = undecided("paths.global.page_window", {}, {kMethod, 0.5, "the whole range has only one boundary"});
         open.interval = {static_cast<double>(least), std::numeric_limits<double>::infinity()};
         outcome.estimates.push_back(std::move(open));
     }

@@ -10,15 +10,18 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Several times the reach of the TLBs of those times; a linear texture of words reaches farther on every device.
+/// Bytes of the largest range: several times the reach of the TLBs of GPUs without aliasing. A linear texture of words
+/// can be larger on every device.
 constexpr std::uint64_t kLargest = std::uint64_t{128} << 20;
 
 Outcome measure(Context& context) {
     Outcome outcome;
-    // Where memory can be aliased, entries span megabytes, and a few of them reach farther than a linear texture does.
+    // On devices that can alias memory, entries span megabytes, and a few of them reach farther than a linear texture
+    // does.
     if (context.device.attribute(device::Attribute::virtual_memory_management).value_or(0) == 1) {
         outcome.warnings.emplace_back(
-            "texture_tlb: a linear texture does not reach beyond the first TLB of this device");
+            "texture_tlb: nothing was measured, because the first TLB of this device reaches farther than a linear "
+            "texture");
         return outcome;
     }
     const auto memory =

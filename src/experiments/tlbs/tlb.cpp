@@ -14,15 +14,17 @@ namespace {
 
 /// Pages of an aliased window: 64 GiB of 2 MiB pages, mapped in under a second.
 constexpr std::uint64_t kMappings = 32768;
-/// A second window, should the first show nothing: pages so many words apart, since an entry may span several of them.
+/// Pages of a second window lie this many pages apart, in case the first window shows nothing because an entry spans
+/// several pages.
 constexpr std::uint64_t kSparse = 16;
-/// Without aliasing: a plain array, some times the reach of the largest TLB of those times (Wong 2010, IV-I).
+/// Bytes of a plain array if memory cannot be aliased: several times the reach of the largest TLB of GPUs without
+/// aliasing (Wong 2010, IV-I).
 constexpr std::uint64_t kPlainArray = std::uint64_t{1} << 30;
 /// Confidence of a number that is only known to lie in an interval.
 constexpr double kOpen = 0.5;
 
-/// What a window of pages far apart shows of a level beyond those that the window of all pages shows: entries that span
-/// less than the pages' distance look as if they spanned it.
+/// Corrects a level that only the sparse window shows. In that window, entries that span less than the distance of its
+/// pages look as if they spanned it, so span and reach become intervals.
 FoundTlb resolved(FoundTlb tlb, const Window& sparse, const Window& dense) {
     auto& findings = tlb.findings;
     const auto word = static_cast<std::int64_t>(sparse.word);
@@ -36,7 +38,7 @@ FoundTlb resolved(FoundTlb tlb, const Window& sparse, const Window& dense) {
     return tlb;
 }
 
-/// Both windows of a device that can alias memory.
+/// Measures the dense and the sparse window of a device that can alias memory.
 std::vector<FoundTlb> find_in_aliased_windows(Context& context, std::uint64_t page, DataCaches caches,
                                               Outcome& outcome) {
     context.progress(0, "mapping memory");
@@ -57,8 +59,8 @@ std::vector<FoundTlb> find_in_plain_array(Context& context, DataCaches caches, O
     const auto memory = static_cast<std::uint64_t>(
         context.device.attribute(device::Attribute::total_memory_bytes).value_or(kPlainArray));
     const std::uint64_t bytes = std::min(kPlainArray, std::bit_floor(memory / 2));
-    // Windows of active pages begin at multiples of their size, as far as is known (Mei 2014, 4.2: 512 MB). Where there
-    // may be one, none ends among the first pages.
+    // Windows of active pages begin at multiples of their size on the known GPUs (Mei 2014, 4.2: 512 MB). The array is
+    // placed so that no window ends among its first pages.
     const PageWindows windows{
         static_cast<std::uint64_t>(context.findings.number("paths.global.page_window").value_or(0)),
         context.findings.number("paths.global.page_window_penalty").value_or(0)};

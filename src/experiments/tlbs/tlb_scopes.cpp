@@ -1,4 +1,4 @@
-// What shares each TLB: blocks on two SMs walk through different pages (Wong 2010, IV-I and IV-J4).
+// Which SMs share each TLB: blocks on two SMs touch different pages (Wong 2010, IV-I and IV-J4).
 #include "experiments/experiments.hpp"
 
 #include "experiments/caches/known_caches.hpp"
@@ -18,28 +18,29 @@
 namespace gputomo::experiments {
 namespace {
 
-constexpr auto kMethod = "tlb_scopes: blocks on the other SMs compete for entries with one on SM 0";
+constexpr auto kMethod = "tlb_scopes: a block on each other SM competes with a block on SM 0 for entries";
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.95;
-/// Loads of an array: every SM walks it, and more would take minutes.
+/// Loads of an array: every SM touches it, and more would take minutes.
 constexpr std::uint64_t kMostLoads = 16384;
-/// Pages that are mapped in half a second.
+/// Pages that are mapped at most, which takes half a second.
 constexpr std::uint64_t kMostMappings = 16384;
-/// Without aliasing, the largest array, and the part of a page that is surely one.
+/// Without aliasing, bytes of the largest array and of the smallest page of any GPU so far.
 constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 30, kSmallPage = 4096;
-/// Bytes between loads within their pages: longer than any line; words at least.
+/// Bytes by which loads differ within their pages: more than any line, and at least a word.
 constexpr std::uint64_t kSpread = 264, kWord = 8;
-/// Lines of both arrays take no more of the last cache than this.
+/// Share of the last cache that the lines of both arrays take at most, so that the data stay resident.
 constexpr double kPartOfCache = 0.5;
 
 struct KnownTlb {
     std::string name;
-    std::uint64_t reach = 0, most = 0;  ///< bytes; where the reach is open, between these
-    std::uint64_t step = 0;    ///< bytes; entries further apart are surely different ones, or as far as is known
-    std::uint64_t hidden = 0;  ///< bytes; an entry of the level before spans so much and would hide lookups within
-    double penalty = 0;        ///< cycles
+    std::uint64_t reach = 0, most = 0;  ///< bytes: the lower and upper end of the reach
+    std::uint64_t step = 0;             ///< bytes; addresses this far apart have different entries, as far as is known
+    std::uint64_t hidden = 0;  ///< bytes that an entry of the previous level spans, within which it filters lookups
+    double penalty = 0;        ///< cycles of a miss
 };
 
-/// The TLBs of a path as earlier experiments left them; nothing from the first on whose reach is not known.
+/// The TLBs of a path as earlier experiments found them, up to the first whose reach is unknown.
 std::vector<KnownTlb> tlbs_of(const Findings& findings, const std::string& path) {
     std::vector<KnownTlb> tlbs;
     std::uint64_t step = 0;
@@ -50,7 +51,7 @@ std::vector<KnownTlb> tlbs_of(const Findings& findings, const std::string& path)
         if (!reach || !penalty || *reach <= 0 || *penalty <= 0) break;
         const auto span = findings.number(leaf("span"));
         const std::uint64_t before = step;
-        // Where the span is open, that of the level before.
+        // If the span is undecided, that of the previous level counts.
         step = span ? static_cast<std::uint64_t>(*span) : step;
         const auto most = most_of(findings, leaf("reach")).value_or(*reach);
         tlbs.push_back(
@@ -61,14 +62,14 @@ std::vector<KnownTlb> tlbs_of(const Findings& findings, const std::string& path)
 
 using Arrays = std::array<std::vector<device::Address>, 2>;
 
-/// One load for each entry; the rival's entries begin at the next way of any size, so that they cover the same sets.
+/// One load for each entry. The rival's entries begin at the next power of two, so that they cover the same sets.
 Arrays arrays_in(const Window& window, std::uint64_t page, const KnownTlb& tlb, std::uint64_t step) {
     const Footprints bytes(tlb.reach, tlb.most);
     const std::uint64_t count = bytes.own / step, rivals = bytes.together / step - count;
     const std::uint64_t second = std::bit_ceil(count * step);
     if (count == 0 || rivals > kMostLoads || second + rivals * step > window.bytes) return {};
     const std::uint64_t apart = std::clamp(page / (2 * rivals) / kWord * kWord, kWord, kSpread);
-    // Neighbours come long after each other, when the level before has lost the entry that holds both.
+    // Neighbours are visited long after each other, when the previous level has evicted the entry that spans both.
     const std::uint64_t neighbours = std::clamp<std::uint64_t>(tlb.hidden / step, 1, count);
     const auto fill = [&](std::vector<device::Address>& array, device::Address begin, std::uint64_t entries,
                           std::uint64_t odd) {
@@ -101,20 +102,21 @@ private:
         const Footprints bytes(tlb.reach, tlb.most);
         const std::uint64_t both = std::bit_ceil(bytes.own) + bytes.together - bytes.own;
         const bool aliases = page_ > 0;
-        // One mapping for an entry is enough, if it is known what surely is one.
+        // One mapping for each entry is enough if the span is known.
         const std::uint64_t entry = tlb.step % std::max<std::uint64_t>(page_, 1) == 0 ? tlb.step : 0;
         const std::uint64_t word = aliases ? std::max({page_, entry, std::bit_ceil(both / kMostMappings)}) : kSmallPage;
         const std::uint64_t step = std::max(tlb.step, word);
-        if (!aliases && both > kMostMemory) return warn(tlb, "reaches too far for arrays beyond it");
-        // Parts of steps take a whole one each.
+        if (!aliases && both > kMostMemory) return warn(tlb, "reaches farther than the arrays can");
+        // Parts of a step take a whole one.
         const std::uint64_t words = both / word + 3 * step / word;
         const auto mapped = aliases ? MappedWindow::aliased(context_.device, word, words)
                                     : MappedWindow::plain(context_.device, words * word, word);
         const auto arrays = arrays_in(mapped.window(), aliases ? page_ : kSmallPage, tlb, step);
-        if (arrays[0].empty()) return warn(tlb, "has too many entries to be competed for from every SM");
+        if (arrays[0].empty())
+            return warn(tlb, "has so many entries that touching them from every SM would take minutes");
         const auto cache = static_cast<double>(largest_cache(context_));
         if (cache > 0 && static_cast<double>((arrays[0].size() + arrays[1].size()) * kSpread) > kPartOfCache * cache)
-            return warn(tlb, "has so many entries that a line for each does not fit the last cache");
+            return warn(tlb, "has too many entries: one line for each does not fit the last cache");
         InterferenceChase competition(context_.device, LoadHint::l2_only);
         competition.set_arrays(arrays[0], arrays[1]);
         const auto sharing = compete_with_all(context_, competition, tlb.penalty);
@@ -125,11 +127,12 @@ private:
                                                  {kMethod, kConfidence}));
     }
     void warn(const KnownTlb& tlb, std::string_view why) {
-        outcome_.warnings.push_back(fmt::format("tlb_scopes: {} {}: what shares it is left open", tlb.name, why));
+        outcome_.warnings.push_back(
+            fmt::format("tlb_scopes: the scope of {} stays undecided, because it {}", tlb.name, why));
     }
 
     Context& context_;
-    std::uint64_t page_;  ///< that can be mapped at many addresses; 0: none can
+    std::uint64_t page_;  ///< bytes of a page that can be mapped at many addresses; 0 if none can
     Outcome outcome_;
 };
 
