@@ -60,12 +60,12 @@ std::unique_ptr<sim::SimulatedDevice> quarter_of(const std::string& name) {
 TEST(FixedWorkMix, WarpsEndEarlyOnSchedulersWithFewerWarps) {  // Volkov 2016, 5.8 and Fig. 5.2
     const auto gpu = quarter_of("gtx680");
     auto none = LinkedArray::ring(*gpu, 1);
-    FixedWorkMix lives(*gpu, {.access = MixAccess::sfu, .alpha = 0, .loop_length = 120}, none);
-    const auto iterations = lives.iterations_for(6'000);
+    FixedWorkMix mix(*gpu, {.access = MixAccess::sfu, .alpha = 0, .loop_length = 120}, none);
+    const auto iterations = mix.iterations_for(6'000);
     const auto of_one_block = [&](int warps) {
         const FixedWorkMix::Work work{{1, warps}, 1, iterations};
-        auto history = history_of(lives.run(work));
-        const double rate = lives.rate(work, history);
+        auto history = history_of(mix.run(work));
+        const double rate = mix.rate(work, history);
         return std::pair(std::move(history), rate);
     };
     const auto [equal, rate] = of_one_block(16);
@@ -80,9 +80,9 @@ TEST(FixedWorkMix, WarpsEndEarlyOnSchedulersWithFewerWarps) {  // Volkov 2016, 5
 TEST(FixedWorkMix, OversubscribedSmsTakeTheNextBlock) {
     const auto gpu = quarter_of("gtx980");
     auto none = LinkedArray::ring(*gpu, 1);
-    FixedWorkMix lives(*gpu, {.access = MixAccess::shared, .alpha = 0, .loop_length = 120}, none);
-    const FixedWorkMix::Work work{{4, 2}, 5, lives.iterations_for(6'000)};
-    const auto warps = lives.run(work);
+    FixedWorkMix mix(*gpu, {.access = MixAccess::shared, .alpha = 0, .loop_length = 120}, none);
+    const FixedWorkMix::Work work{{4, 2}, 5, mix.iterations_for(6'000)};
+    const auto warps = mix.run(work);
     EXPECT_EQ(warps.size(), 2U * 4 * 2 * 5);
     const auto history = history_of(warps);
     EXPECT_EQ(history.attained, 8) << "shared memory lets no more in";
@@ -92,9 +92,9 @@ TEST(FixedWorkMix, OversubscribedSmsTakeTheNextBlock) {
 TEST(FixedWorkMix, StreamsReadEveryLineOnce) {
     const auto gpu = quarter_of("gtx680");
     LinkedArray stream(*gpu, 64, 32);
-    FixedWorkMix lives(*gpu, {.access = MixAccess::global, .alpha = 0}, stream);
+    FixedWorkMix mix(*gpu, {.access = MixAccess::global, .alpha = 0}, stream);
     const FixedWorkMix::Work work{{16, 4}, 1, 2};
-    const auto history = history_of(lives.run(work));
+    const auto history = history_of(mix.run(work));
     EXPECT_EQ(history.attained, 64) << "as many as fit, in sixteen blocks (5.6)";
     EXPECT_GT(history.cycles, 2 * 16 * 301) << "two turns of sixteen loads from memory";
 }

@@ -44,17 +44,17 @@ std::int64_t most_blocks(const device::Device& device) { return sms_of(device); 
 
 /// The cache operator that bypasses the SM's caches. GPUs without it cache no global memory there (PTX ISA, cache
 /// operators).
-std::string_view past_near(ptx::Target target) { return target.sm >= 20 ? ".cg" : ""; }
+std::string_view bypassing_suffix(ptx::Target target) { return target.sm >= 20 ? ".cg" : ""; }
 
-struct Parting {
+struct FalseBranch {
     Reg never;  ///< see append_false_predicate()
     ptx::Label out;
 };
 
 /// The accesses of an iteration from `address` on; mixed ones alternate between `address` and `other`. `sum` is known
-/// when they have completed. `parting` separates them from their uses.
+/// when they have completed. `false_branch` separates them from their uses.
 void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg other, Reg sum,
-                     const std::vector<Reg>& landing, Parting parting) {
+                     const std::vector<Reg>& async_targets, FalseBranch false_branch) {
     const int words = form.bytes / 4;
     const auto results =
         k.regs(Type::b32, form.kind == AccessKind::load || form.kind == AccessKind::atomic ? words * form.count : 0);
@@ -65,9 +65,9 @@ void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg ot
         switch (form.kind) {
             case AccessKind::load:
                 if (words == 1)
-                    k(fmt::format("ld.global{}.b32", past_near(k.target())), results[first], at);
+                    k(fmt::format("ld.global{}.b32", bypassing_suffix(k.target())), results[first], at);
                 else
-                    k(fmt::format("ld.global{}.v4.b32", past_near(k.target())),
+                    k(fmt::format("ld.global{}.v4.b32", bypassing_suffix(k.target())),
                       Vec(std::span<const Reg>(&results[first], 4)), at);
                 break;
             case AccessKind::store:
@@ -77,7 +77,7 @@ void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg ot
                     k("st.global.v4.b32", at, Vec(std::span<const Reg>(stored)));
                 break;
             case AccessKind::atomic: k("atom.global.add.u32", results[first], at, 1); break;
-            case AccessKind::async: k("cp.async.cg.shared.global", Mem{landing[first / 4]}, at, 16); break;
+            case AccessKind::async: k("cp.async.cg.shared.global", Mem{async_targets[first / 4]}, at, 16); break;
         }
     }
     if (form.count == 0) {
@@ -85,7 +85,7 @@ void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg ot
         k("cvt.u32.u64", low, address);
         k("xor.b32", sum, sum, low);
     }
-    k.when(parting.never)("bra", parting.out);
+    k.when(false_branch.never)("bra", false_branch.out);
     append_joint_use(k, results, sum);
     if (form.kind == AccessKind::store && form.count > 0) k("membar.gl");
     if (form.kind != AccessKind::async || form.count == 0) return;
@@ -93,13 +93,13 @@ void append_accesses(ptx::KernelBuilder& k, AccessForm form, Reg address, Reg ot
     k("cp.async.wait_all");
 }
 
-struct Place {
+struct WarpPlace {
     Reg warp;  ///< its number among those that take part
     Reg lane;
     Reg takes;  ///< whether it takes part
 };
 
-Place append_place(ptx::KernelBuilder& k, Reg every) {
+WarpPlace append_warp_place(ptx::KernelBuilder& k, Reg every) {
     const Reg thread = k.special(SpecialRegister::tid_x), in_block = k.reg(Type::u32), lane = k.reg(Type::u32),
               warp = k.reg(Type::u32), over = k.reg(Type::u32);
     k("shr.u32", in_block, thread, 5);
@@ -115,14 +115,15 @@ Place append_place(ptx::KernelBuilder& k, Reg every) {
 }
 
 /// Where each asynchronous copy of a thread goes. Two copies to the same place could be merged.
-std::vector<Reg> append_landing(ptx::KernelBuilder& k, AccessForm form) {
+std::vector<Reg> append_async_targets(ptx::KernelBuilder& k, AccessForm form) {
     if (form.kind != AccessKind::async) return {};
-    auto landing = k.regs(Type::u32, std::max(form.count, 1));
+    auto async_targets = k.regs(Type::u32, std::max(form.count, 1));
     const Reg threads = k.reg(Type::u32);
-    k("mad.lo.u32", landing.front(), k.special(SpecialRegister::tid_x), kAsyncBytes, k.dynamic_shared());
+    k("mad.lo.u32", async_targets.front(), k.special(SpecialRegister::tid_x), kAsyncBytes, k.dynamic_shared());
     k("mul.lo.u32", threads, k.special(SpecialRegister::ntid_x), kAsyncBytes);
-    for (std::size_t i = 1; i < landing.size(); ++i) k("add.u32", landing[i], landing[i - 1], threads);
-    return landing;
+    for (std::size_t i = 1; i < async_targets.size(); ++i)
+        k("add.u32", async_targets[i], async_targets[i - 1], threads);
+    return async_targets;
 }
 
 }  // namespace
@@ -143,7 +144,7 @@ ptx::KernelBuilder access_loop_kernel(ptx::Target target, AccessForm form) {
     const Reg results = k.param(Type::u64, "results");
     const Reg other_base = form.mixed ? k.param(Type::u64, "other_base") : base,
               other_mask = form.mixed ? k.param(Type::u32, "other_mask") : mask;
-    const Place place = append_place(k, every);
+    const WarpPlace place = append_warp_place(k, every);
     const Reg offset = k.reg(Type::u32), mine = k.reg(Type::u64), other = k.reg(Type::u64), at = k.reg(Type::u32),
               sum = k.reg(Type::b32);
     k("ld.global.u32", offset, Mem{k.element(lanes, place.lane, Bytes{4})});
@@ -152,7 +153,7 @@ ptx::KernelBuilder access_loop_kernel(ptx::Target target, AccessForm form) {
     k("add.u64", mine, mine, base);
     k("mad.lo.u32", at, place.warp, std::max(form.count, 1) * static_cast<std::int64_t>(form.span), start);
     k("mov.b32", sum, 0);
-    const auto landing = append_landing(k, form);
+    const auto async_targets = append_async_targets(k, form);
     const ptx::Label out = k.label();
     k("bar.sync", 0);
     k.unless(place.takes)("bra", out);
@@ -166,7 +167,7 @@ ptx::KernelBuilder access_loop_kernel(ptx::Target target, AccessForm form) {
             k("and.b32", wrapped, at, other_mask);
             there = k.element(other, wrapped, Bytes{1});
         }
-        append_accesses(k, form, address, there, sum, landing, {never, out});
+        append_accesses(k, form, address, there, sum, async_targets, {never, out});
         // Adds zero, which the compiler does not know: the next accesses wait for these.
         const Reg nothing = k.reg(Type::u32);
         k("and.b32", nothing, sum, zero);
@@ -199,9 +200,9 @@ std::optional<double> AccessLoop::cycles(AccessShape shape, int iterations, Acce
     const auto threads = static_cast<std::uint32_t>(shape.warps * shape.every * kWarp);
     const int most = kernel_.properties().max_threads_per_block;
     if (most > 0 && static_cast<int>(threads) > most) return std::nullopt;
-    const std::int64_t landing =
+    const std::int64_t async_targets =
         form_.kind == AccessKind::async ? std::int64_t{threads} * form_.count * kAsyncBytes : 0;
-    if (landing > most_shared_) return std::nullopt;
+    if (async_targets > most_shared_) return std::nullopt;
     const std::int64_t step = std::int64_t{shape.blocks} * shape.warps * std::max(form_.count, 1) * form_.span;
     device::Arguments arguments;
     arguments.add(area.base)
@@ -214,7 +215,7 @@ std::optional<double> AccessLoop::cycles(AccessShape shape, int iterations, Acce
         .add(static_cast<std::uint32_t>(iterations))
         .add(results_.address());
     if (form_.mixed) arguments.add(other->base).add(static_cast<std::uint32_t>(other->bytes - 1));
-    kernel_.launch({static_cast<std::uint32_t>(shape.blocks)}, {threads}, arguments, Bytes{landing});
+    kernel_.launch({static_cast<std::uint32_t>(shape.blocks)}, {threads}, arguments, Bytes{async_targets});
     area.at = (area.at + step * iterations) & (area.bytes - 1);
     const auto stamps =
         results_.read<Stamp>(static_cast<std::size_t>(shape.blocks) * static_cast<std::size_t>(shape.warps));

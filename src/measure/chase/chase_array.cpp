@@ -110,8 +110,8 @@ std::optional<double> ChaseArray::mean(const std::vector<std::uint64_t>& offsets
     const std::uint64_t granularity = chase_.average_granularity();
     const std::uint64_t timed = (loads + granularity - 1) / granularity * granularity;
     // No run starts where an earlier run left its traces in a cache.
-    const auto run_start = [&](int walk) {
-        return order[(first + static_cast<std::uint64_t>(walk) * (warm + timed)) % order.size()];
+    const auto run_start = [&](int run) {
+        return order[(first + static_cast<std::uint64_t>(run) * (warm + timed)) % order.size()];
     };
     std::vector<double> means;
     for (int i = 0; i < kRuns; ++i) {
@@ -130,10 +130,10 @@ std::optional<double> ChaseArray::disturbed_mean(std::vector<device::Address> or
                                                  std::uint64_t warm, std::uint64_t loads,
                                                  std::optional<std::uint32_t> sm) {
     std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first % order.size()), order.end());
-    const auto walk = [&] {
+    const auto run = [&] {
         return chase_.latencies_of_cycle(order, warm, loads, replayed_for(order.size(), warm), sm);
     };
-    const auto settled = settled_latency(walk, run_.clock_step);
+    const auto settled = settled_latency(run, run_.clock_step);
     return settled ? std::optional(settled->mean) : std::nullopt;
 }
 

@@ -55,15 +55,15 @@ void InterferenceChase::set_arrays(std::span<const device::Address> own, std::sp
     rival_iterations_ = static_cast<std::uint32_t>((rivals.size() + kInterferenceUnroll - 1) / kInterferenceUnroll);
 }
 
-std::optional<InterferenceChase::Cycles> InterferenceChase::cycles(const Setup& walk) {
+std::optional<InterferenceChase::Cycles> InterferenceChase::cycles(const Setup& setup) {
     device::Arguments arguments;
     arguments.add(own_start_)
         .add(rival_start_)
-        .add(walk.own ? own_iterations_ : 0)
+        .add(setup.own ? own_iterations_ : 0)
         .add(rival_iterations_)
-        .add(walk.passes)
-        .add(walk.sm)
-        .add(walk.rival);
+        .add(setup.passes)
+        .add(setup.sm)
+        .add(setup.rival);
     arguments.add(results_.address());
     if (hint_ == LoadHint::texture) arguments.add(texture_);
     const auto a_load = [](std::uint32_t begin, std::uint32_t end, std::uint32_t iterations) {

@@ -31,7 +31,7 @@ public:
         double own = 0, rival = 0;
     };
     /// nullopt if no two blocks reached these SMs.
-    [[nodiscard]] std::optional<Cycles> cycles(const Setup& walk);
+    [[nodiscard]] std::optional<Cycles> cycles(const Setup& setup);
 
 private:
     [[nodiscard]] std::uint64_t link_to(device::Address address) const;

@@ -141,8 +141,8 @@ std::optional<double> LatencySamples::launch(int warps, std::map<std::int64_t, s
 
     const auto samples = samples_.read<Sample>(static_cast<std::size_t>(sms_ * kSamples));
     for (std::int64_t sm = 0; sm < sms_; ++sm) {
-        for (std::int64_t turn = kSamples / 4; turn < 3 * kSamples / 4; ++turn) {
-            const Sample& sample = samples[static_cast<std::size_t>(sm * kSamples + turn)];
+        for (std::int64_t at = kSamples / 4; at < 3 * kSamples / 4; ++at) {
+            const Sample& sample = samples[static_cast<std::size_t>(sm * kSamples + at)];
             ++histogram[static_cast<std::int64_t>(cycles_between(sample.start, sample.end) -
                                                   cycles_between(sample.before, sample.start))];
         }

@@ -151,14 +151,14 @@ ptx::KernelBuilder fine_chase_kernel(ptx::Target target, const PointerChase::Sha
         k("add.u32", iterations, iterations, parameters.warm);
     else
         k.loop(parameters.warm, [&] { p.load(); });
-    k.loop(iterations, [&](Reg turn) {
+    k.loop(iterations, [&](Reg iteration) {
         const Reg begin = k.clock_after(p.at());
         k.repeat(loads, [&](int) { p.load(); });
         const Reg end = k.clock_after(p.at());
         recorder.store(begin, end, p);
         if (!same_code) return recorder.go_on();
         const Reg recorded = k.reg(Type::pred);
-        k("setp.ge.u32", recorded, turn, parameters.warm);
+        k("setp.ge.u32", recorded, iteration, parameters.warm);
         recorder.go_on(recorded);
     });
     recorder.finish(parameters.results);

@@ -13,9 +13,9 @@ struct SettledLatency {
     double uncertainty = 0;  ///< standard deviation of `latency`, cycles
 };
 
-/// Calls `walk` for some hundred latencies, and repeats that while jitter leaves more than a tenth of a cycle of
-/// uncertainty. `step` is the clock's step in cycles. nullopt if `walk` returns no latencies.
-[[nodiscard]] std::optional<SettledLatency> settled_latency(const std::function<std::vector<double>()>& walk,
+/// Calls `measure` for some hundred latencies, and repeats that while jitter leaves more than a tenth of a cycle of
+/// uncertainty. `step` is the clock's step in cycles. nullopt if `measure` returns no latencies.
+[[nodiscard]] std::optional<SettledLatency> settled_latency(const std::function<std::vector<double>()>& measure,
                                                             double step);
 
 }  // namespace gputomo::measure

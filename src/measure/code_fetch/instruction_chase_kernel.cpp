@@ -140,7 +140,7 @@ void append_constants(ptx::KernelBuilder& k, const ChaseRegisters& p, Reg base, 
 
 /// Registers that the dispatcher keeps.
 struct ChaseState {
-    Reg list, at, end, record, turn, total;
+    Reg list, at, end, record, visit, total;
 };
 
 void append_filling(ptx::KernelBuilder& k, std::uint32_t count, Reg sum) {
@@ -156,12 +156,12 @@ void append_dispatcher(ptx::KernelBuilder& k, const ChaseState& s, const ChaseRe
     k("selp.u32", s.at, s.list, s.at, pass);
     k("st.shared.u32", Mem{s.record}, k.clock32());
     k("ld.shared.u32", next, Mem{s.at});
-    k("setp.ge.u32", warmed, s.turn, p.warm);
+    k("setp.ge.u32", warmed, s.visit, p.warm);
     k.when(warmed)("add.u32", s.record, s.record, 4);
     k("add.u32", s.at, s.at, 4);
-    k("setp.ge.u32", ended, s.turn, s.total);
+    k("setp.ge.u32", ended, s.visit, s.total);
     k.when(ended)("bra", done);
-    k("add.u32", s.turn, s.turn, 1);
+    k("add.u32", s.visit, s.visit, 1);
     k.branch_table(next, targets);
 }
 
@@ -203,7 +203,7 @@ ptx::KernelBuilder chase_kernel(ptx::Target target, std::uint32_t slots, Filling
     k("mad.lo.u32", s.end, p.count, 4, list);
     k("mov.u32", records, s.end);
     k("mov.u32", s.record, s.end);
-    k("mov.u32", s.turn, 0);
+    k("mov.u32", s.visit, 0);
     k("add.u32", s.total, p.warm, p.visits);
     const std::vector<Reg> sums = k.regs(Type::u32, kRegisters);
     const Reg thread = k.special(SpecialRegister::tid_x);

@@ -119,14 +119,14 @@ LineArguments line_parameters(ptx::KernelBuilder& k) {
 ptx::Reg line_address(ptx::KernelBuilder& k, const LineArguments& lines, ptx::Reg chain) {
     using ptx::Type;
     constexpr int kPointerBytes = 8, kThreadsOfPointerShift = 1;
-    const auto line = k.reg(Type::u32), beside = k.reg(Type::u32), side = k.reg(Type::u32), word = k.reg(Type::u32),
+    const auto line = k.reg(Type::u32), side_line = k.reg(Type::u32), side = k.reg(Type::u32), word = k.reg(Type::u32),
                pair = k.reg(Type::u32);
     const auto scattered = k.reg(Type::u32), mask = k.reg(Type::u32);
     k("shr.u32", pair, k.special(ptx::SpecialRegister::laneid), kThreadsOfPointerShift);
     k("mov.u32", side, 1);
     k("shl.b32", side, side, lines.shift);
     k("sub.u32", side, side, 1);
-    k("and.b32", beside, chain, side);
+    k("and.b32", side_line, chain, side);
     k("shr.u32", line, chain, lines.shift);
     k("shl.b32", mask, side, 1);
     k("or.b32", mask, mask, side);
@@ -136,7 +136,7 @@ ptx::Reg line_address(ptx::KernelBuilder& k, const LineArguments& lines, ptx::Re
     k("mul.lo.u32", line, line, lines.each);
     k("add.u32", line, line, scattered);
     k("shl.b32", line, line, lines.shift);
-    k("add.u32", line, line, beside);
+    k("add.u32", line, line, side_line);
     k("add.u32", line, line, lines.first);
     k("and.b32", line, line, lines.mask);
     k("mad.lo.u32", word, line, static_cast<int>(LinkedArray::kLineBytes / kPointerBytes), pair);

@@ -80,9 +80,11 @@ int MixShape::adds() const {
 }
 
 int MixShape::groups() const {
-    const int room = loop_length / (group() * chains);
+    const int fitting_groups = loop_length / (group() * chains);
     const int sharing = access == MixAccess::global ? chains : 1;
-    return std::max(1, arithmetic_only ? room : std::min(room, facts_of(access).most_in_loop / (accesses * sharing)));
+    return std::max(1, arithmetic_only
+                           ? fitting_groups
+                           : std::min(fitting_groups, facts_of(access).most_in_loop / (accesses * sharing)));
 }
 
 std::string MixShape::name() const {

@@ -97,8 +97,8 @@ std::int64_t MixThroughput::iterations_for(const Window& window) const {
 
 double MixThroughput::least_cycles(const Window& window) const {
     if (shape_.lines() == 0 || array_.is_ring()) return kLeastWindow;
-    const std::int64_t most_turns = kMostLines / shape_.lines() / shape_.chains - kBehind - 2;
-    return std::clamp(static_cast<double>(most_turns) * shortest_iteration_ - window.settle - window.after,
+    const std::int64_t most_iterations = kMostLines / shape_.lines() / shape_.chains - kBehind - 2;
+    return std::clamp(static_cast<double>(most_iterations) * shortest_iteration_ - window.settle - window.after,
                       kLeastWindow, least_window_);
 }
 

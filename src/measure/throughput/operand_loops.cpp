@@ -27,7 +27,7 @@ constexpr std::uint32_t kWarp = kWarpSize;
 /// Two clock reads of each warp for a loop.
 constexpr std::int64_t kStampBytes = 8 * kMostThreads / kWarp;
 /// Iterations of the two runs whose difference counts.
-constexpr std::uint32_t kFewTurns = 4, kManyTurns = 12;
+constexpr std::uint32_t kFewIterations = 4, kManyIterations = 12;
 /// Launches of which the fastest counts.
 constexpr int kLaunches = 3;
 constexpr std::string_view kOpcode = "FFMA";
@@ -36,7 +36,7 @@ int register_in(int quad, int lane) { return quad % kQuads * kQuad + lane % kQua
 
 /// Instructions whose operands have the same distances from each other, in all four lanes. If one instruction finds
 /// its operands in some banks, another finds them in the next banks.
-OperandLoopChoice in_turn(const OperandChoice& quads, const OperandChoice& lanes) {
+OperandLoopChoice at_equal_distances(const OperandChoice& quads, const OperandChoice& lanes) {
     OperandLoopChoice loop{};
     for (int i = 0; i < kQuad; ++i)
         for (std::size_t o = 0; o < 3; ++o) loop[static_cast<std::size_t>(i)][o] = register_in(quads[o], lanes[o] + i);
@@ -60,15 +60,16 @@ OperandLoopChoice in_lanes(const OperandChoice& lanes, std::mt19937& dice) {
 /// have an operand in common, which a compiler may mark to be kept in its operand cache.
 std::vector<OperandLoopChoice> all_choices() {
     std::mt19937 dice(1);
-    std::vector<OperandLoopChoice> choices(2, in_turn({0, 0, 0}, {0, 0, 0}));
+    std::vector<OperandLoopChoice> choices(2, at_equal_distances({0, 0, 0}, {0, 0, 0}));
     for (int quad = 1; quad <= kQuad; ++quad)
-        for (int lane = 0; lane < kQuad; ++lane) choices.push_back(in_turn({quad, quad, 0}, {lane, lane, 0}));
+        for (int lane = 0; lane < kQuad; ++lane)
+            choices.push_back(at_equal_distances({quad, quad, 0}, {lane, lane, 0}));
     for (int first = 0; first < kQuad; ++first)
         for (int second = 0; second < kQuad; ++second) {
             const auto quad = static_cast<int>(dice() % kQuads);
             const auto next = quad + 1 + static_cast<int>(dice() % (kQuads / 2)),
                        last = next + 1 + static_cast<int>(dice() % (kQuads / 2 - 1));
-            choices.push_back(in_turn({next, last, quad}, {first, second, 0}));
+            choices.push_back(at_equal_distances({next, last, quad}, {first, second, 0}));
         }
     for (int first = 0; first < kQuad; ++first)
         for (int second = first; second < kQuad; ++second)
@@ -194,8 +195,8 @@ std::vector<deduce::OperandLoop> OperandLoops::run() {
     auto loops = code ? loops_in(device::decode(device::Cubin(code->cubin), kernel_.name())) : loops_of(choices_);
     if (loops.size() != choices_.size()) return {};
     const std::size_t others = std::ranges::min(loops, {}, &LoopCode::others).others;
-    const auto few = cycles_of(kFewTurns), many = cycles_of(kManyTurns);
-    const double instructions = kInstructions * (kManyTurns - kFewTurns) * threads_ / kWarp;
+    const auto few = cycles_of(kFewIterations), many = cycles_of(kManyIterations);
+    const double instructions = kInstructions * (kManyIterations - kFewIterations) * threads_ / kWarp;
     std::vector<deduce::OperandLoop> timed;
     for (std::size_t i = 1; i < loops.size(); ++i)
         if (loops[i].others == others) timed.push_back({std::move(loops[i].reads), (many[i] - few[i]) / instructions});

@@ -22,7 +22,7 @@ constexpr int kLaunches = 3;
 /// Cycles of a run. Warps that finish one iteration late are then less than a percent of it.
 constexpr double kSteadyCycles = 60'000;
 /// Most loop iterations, so that slow operations do not take too long.
-constexpr double kMostTurns = 4096;
+constexpr double kMostIterations = 4096;
 
 std::string kernel_name(std::string_view what, const TimedOperation& operation, int chains) {
     std::string name = fmt::format("{}_{}_ilp{}", what, operation.name, chains);
@@ -192,8 +192,8 @@ double ChainLoop::cycles_of(std::uint32_t iterations, int threads) {
 double ChainLoop::cycles_per_iteration(int warps, int warp_size) {
     const int threads = warps * warp_size;
     if (iterations_ == 0)
-        iterations_ =
-            static_cast<std::uint32_t>(std::clamp(std::ceil(kSteadyCycles / cycles_of(1, threads)), 1.0, kMostTurns));
+        iterations_ = static_cast<std::uint32_t>(
+            std::clamp(std::ceil(kSteadyCycles / cycles_of(1, threads)), 1.0, kMostIterations));
     return cycles_of(iterations_, threads) / (static_cast<double>(iterations_) * warps);
 }
 

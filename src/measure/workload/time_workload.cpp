@@ -38,10 +38,10 @@ std::int64_t rounded(const Workload& workload, std::int64_t blocks) {
 std::int64_t most_blocks(const device::Device& device, const Workload& workload) {
     using enum device::Attribute;
     constexpr double kLeastBytes = 64;  // of a thread that mainly computes
-    const auto room =
+    const auto most_bytes =
         std::min(kMostBytes, device.attribute(total_memory_bytes).value_or(std::int64_t{256} << 20) / kShareOfMemory);
     const auto by_memory =
-        static_cast<std::int64_t>(static_cast<double>(room) /
+        static_cast<std::int64_t>(static_cast<double>(most_bytes) /
                                   (std::max(workload.bytes, workload.bytes > 0 ? 0 : kLeastBytes) * workload.threads));
     return rounded(workload,
                    std::min(by_memory, workload.grid_x > 0 ? by_memory : device.attribute(max_grid_x).value_or(65535)));
