@@ -128,6 +128,11 @@ TEST_P(EveryDivergence, ADeadlockReportNamesWarpsInstructionsAndArrivals) {
                 HasSubstr(GetParam() ? "(barrier 5, 32 threads arrived of 96)" : "(barrier 5, 1 warps arrived of 3)"));
     EXPECT_THAT(message, HasSubstr("warp 2 waits at line"));
     EXPECT_THAT(message, HasSubstr("bar.sync 6, 96;"));
+    for (const auto* state :
+         {"fetch: instructions are always there", "operands: all ready at cycle ",
+          "block launch: 1 of 1 blocks started", "load/store unit of SM 0: shared memory banks free from cycle ",
+          "scheduler 0 of SM 0: 3 warps, last issue at"})
+        EXPECT_THAT(message, HasSubstr(state)) << "every unit prints its state";
 }
 
 TEST_P(EveryDivergence, RefusesWrongBarriersAndThreadCounts) {
