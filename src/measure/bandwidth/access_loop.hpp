@@ -37,14 +37,16 @@ struct AccessShape {
     int every = 1;  ///< only every n-th warp of a block takes part: 4 puts all of them on one of four schedulers
 };
 
-/// Where accesses go. `bytes` is a power of two, at most 2^31. `slack` bytes behind it belong to the area too.
+/// Where accesses go. `bytes` is a power of two, at most 2^31. A warp's accesses of one iteration may extend behind
+/// them, so the allocation must be larger by that much.
 struct AccessArea {
     device::Address base = 0;
     std::int64_t bytes = 0;
     bool continues = false;  ///< each launch begins where the last one ended, so that nothing of the area is cached
-    std::int64_t at = 0;
+    std::int64_t at = 0;     ///< byte offset at which the next launch begins
 };
 
+/// A kernel with one form of access, launched with varying shapes.
 class AccessLoop {
 public:
     static constexpr int kWarp = kWarpSize, kMostWarps = 32;

@@ -10,6 +10,7 @@ namespace gputomo::measure {
 
 enum class StreamKind : std::uint8_t { read, copy };
 
+/// The launch shape of a streaming kernel.
 struct StreamShape {
     int threads = 256;  ///< of a block
     int blocks = 1;
@@ -22,6 +23,7 @@ struct StreamShape {
 /// Launch shapes worth trying on this device; all fill every SM.
 [[nodiscard]] std::vector<StreamShape> streaming_shapes(const device::Device& device);
 
+/// A streaming kernel over arrays that belong to the caller.
 class Streaming {
 public:
     /// `arrays`: start of the array that is read. A copy is written `size` bytes behind it.

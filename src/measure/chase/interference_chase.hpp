@@ -12,6 +12,7 @@
 
 namespace gputomo::measure {
 
+/// Measures the interference of two blocks, one launch for each setup.
 class InterferenceChase {
 public:
     /// With LoadHint::texture, `texture` covers the memory from `base` on.

@@ -17,6 +17,7 @@ namespace gputomo::measure {
 /// (u64).
 [[nodiscard]] ptx::KernelBuilder latency_samples_kernel(ptx::Target target);
 
+/// Collects the latencies of single loads into histograms, launch by launch.
 class LatencySamples {
 public:
     /// `array` is a stream of at least kLines lines for each warp that the GPU holds.

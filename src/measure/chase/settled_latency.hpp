@@ -7,6 +7,7 @@
 
 namespace gputomo::measure {
 
+/// The common latency of single loads and its uncertainty.
 struct SettledLatency {
     double mean = 0;         ///< cycles, of the loads that are no outliers
     double latency = 0;      ///< the same mean; the median if jitter spreads the loads over several clock steps

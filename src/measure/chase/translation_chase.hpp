@@ -25,16 +25,19 @@ struct PageWindows {
 };
 
 /// Answers chases with the cost of translation in cycles: the latency less the latency of the same data without a
-/// translation miss. Aliased windows: the same words are chased a second time through one page, and each load's
-/// latency there is subtracted. So it does not matter in which cache slice a word lies. Plain arrays that fit the last
-/// cache: the latency of a few pages is subtracted. Larger plain arrays: enough lines of each page are visited for all
-/// of them to miss. Only the first load of each page counts, and the latency of the others is subtracted. Plain arrays
-/// of both kinds: the cost of changing the page window is subtracted too. A single load that hits or misses unlike the
-/// others is recognised by the cost of a miss. Textures: their first cache is looked up before translation. Each page
-/// is visited at several lines that lie close together in that cache, and the mean latency of the page's other lines
-/// is subtracted.
+/// translation miss.
+/// - Aliased windows: the same words are chased a second time through one page, and each load's latency there is
+///   subtracted. So it does not matter in which cache slice a word lies.
+/// - Plain arrays that fit the last cache: the latency of a few pages is subtracted.
+/// - Larger plain arrays: enough lines of each page are visited for all of them to miss. Only the first load of each
+///   page counts, and the latency of the others is subtracted.
+/// - Plain arrays of both kinds: the cost of changing the page window is subtracted too. A single load that hits or
+///   misses unlike the others is recognised by the cost of a miss.
+/// - Textures: their first cache is looked up before translation. Each page is visited at several lines that lie close
+///   together in that cache, and the mean latency of the page's other lines is subtracted.
 class TranslationChase {
 public:
+    /// `mapped` must outlive this object.
     TranslationChase(const Run& run, const MappedWindow& mapped, DataCaches caches, LoadHint hint = LoadHint::l2_only,
                      PageWindows page_windows = {});
     [[nodiscard]] deduce::ChaseTrace operator()(const deduce::ChaseRequest& request);
@@ -49,14 +52,16 @@ private:
     void remove_data_outliers(deduce::ChaseTrace& trace) const;
     /// Replaces readings of an element in several passes by their median if they differ by jitter only.
     static void smooth_jitter(deduce::ChaseTrace& trace, std::size_t size);
+    // The cases of the class comment, in its order:
     deduce::ChaseTrace less_single_page(const deduce::ChaseRequest& request);
     deduce::ChaseTrace less_constant(const deduce::ChaseRequest& request);
     deduce::ChaseTrace first_of_page(const deduce::ChaseRequest& request);
+    deduce::ChaseTrace less_own_page(const deduce::ChaseRequest& request);
+
     /// The array's answer, less the cost of changing the page window.
     deduce::ChaseTrace in_one_page_window(const deduce::ChaseRequest& request);
     /// The latencies of the request with `lines` lines of each page.
     std::vector<double> all_of_pages(const deduce::ChaseRequest& request, std::uint64_t lines);
-    deduce::ChaseTrace less_own_page(const deduce::ChaseRequest& request);
 
     Window window_;
     DataCaches caches_;

@@ -22,6 +22,7 @@ struct Passage {
     std::int64_t left = 0;
 };
 
+/// What one thread of a barrier case recorded.
 struct BarrierRecord {
     bool recorded = false;            ///< false for a thread that ended before
     std::array<Passage, 2> passages;  ///< its first and its second barrier

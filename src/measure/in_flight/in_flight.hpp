@@ -22,6 +22,7 @@ inline constexpr std::uint32_t kInFlightLine = 128;
 /// Offset of threads that access nothing. All threads of a warp must agree.
 inline constexpr std::uint32_t kIdleThread = 0xFFFFFFFF;
 
+/// The accesses of each thread.
 struct InFlightShape {
     InFlightAccess access = InFlightAccess::load;
     int count = 1;                       ///< accesses of a thread; 0 measures the overhead alone
@@ -34,6 +35,7 @@ struct InFlightTime {
     std::vector<double> warps;  ///< until each warp had its data; 0 for an idle warp
 };
 
+/// A kernel with one shape of accesses, launched with any number of threads.
 class InFlight {
 public:
     /// Throws CodeMismatch if the driver's compiler separated the accesses.

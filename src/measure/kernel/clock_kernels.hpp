@@ -8,6 +8,7 @@
 
 namespace gputomo::measure {
 
+/// Differences of clock readings in cycles, over all SMs.
 struct ClockReadings {
     std::vector<std::int64_t> back_to_back;  ///< differences of neighbouring reads, after a warm-up
     std::vector<std::int64_t> all;  ///< differences of every reading to its SM's first one, over several launches

@@ -15,6 +15,7 @@ namespace gputomo::measure {
 /// The PTX target of kernels for this device.
 [[nodiscard]] ptx::Target target_of(const device::Device& device);
 
+/// A loaded kernel whose machine code passed its checks, or has none.
 class CompiledKernel {
 public:
     /// Throws CodeMismatch if the device's machine code is not what `expected` describes.

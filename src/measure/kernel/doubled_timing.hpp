@@ -12,6 +12,7 @@ namespace gputomo::measure {
 /// Passes over the timed code. All but the last one warm the instruction caches and are dropped (Wong 2010, III-A).
 inline constexpr int kTimedPasses = 3;
 
+/// The code that is timed, and the registers that it works with.
 struct DoubledBody {
     ptx::Reg stamps;                        ///< u64: where each thread stores its four clock readings
     ptx::Reg waited;                        ///< register that the body reads first and writes last

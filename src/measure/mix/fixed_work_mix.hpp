@@ -11,6 +11,7 @@
 
 namespace gputomo::measure {
 
+/// Launches in which every warp makes the same number of loop iterations; each records its start and end.
 class FixedWorkMix {
 public:
     /// `shape` has one kind of instruction only. Loads from global memory read `array`; other kinds do not use it.

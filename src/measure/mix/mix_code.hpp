@@ -14,6 +14,7 @@ inline constexpr std::uint32_t kMixZero = 0x80000000;
 /// The value 1.0F, which chains without pointers start with and keep.
 inline constexpr std::uint32_t kMixOne = 0x3f800000;
 
+/// Emits the code of one warp of a mix.
 class MixCode {
 public:
     MixCode(ptx::KernelBuilder& k, const MixShape& shape);

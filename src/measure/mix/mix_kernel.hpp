@@ -34,9 +34,11 @@ inline constexpr std::uint32_t kGateCycles = 1'000'000;
 /// time. Behind the gate the first block of an SM sets the origin of its times. So the work of all warps in one window
 /// of time can be counted, however unevenly they progress. Then each warp iterates until `settle`, `settle` + `window`
 /// and `settle` + `window` + `after` cycles are over, for at most `most_turns` iterations. Below compute capability
-/// 2.0 there is no gate, and each warp's times begin at its own start. Arguments: those of line_parameters(),
-/// most_turns, settle, window, after (u32), zero (f32), records, gate (u64), goal (u32), origins (u64). The word at
-/// `gate` has the value `goal` when all have arrived. `origins` points to a zero for each SM.
+/// 2.0 there is no gate, and each warp's times begin at its own start.
+///
+/// Arguments: those of line_parameters(), most_turns, settle, window, after (u32), zero (f32), records, gate (u64),
+/// goal (u32), origins (u64). The word at `gate` has the value `goal` when all have arrived. `origins` points to a
+/// zero for each SM.
 [[nodiscard]] ptx::KernelBuilder mix_kernel(ptx::Target target, const MixShape& shape);
 
 }  // namespace gputomo::measure

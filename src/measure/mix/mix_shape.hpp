@@ -40,6 +40,7 @@ inline constexpr int kMixPointerBytes = 8;
 /// Loop length with which the loop's own instructions cost less than 1% (Volkov 2016, 5.1: 500 to 1000).
 inline constexpr int kLoopLength = 720;
 
+/// A loop whose body repeats groups of `accesses` other instructions and `alpha` adds, in `chains` independent chains.
 struct MixShape {
     MixAccess access = MixAccess::global;
     int alpha = 1;   ///< arithmetic instructions of the repeating group
@@ -65,19 +66,19 @@ struct MixShape {
     [[nodiscard]] int wide_loads() const { return reads_lines() && !moves_vanish ? accesses - (alpha > 0 ? 1 : 0) : 0; }
     /// Whether a pointer ends as a word that has to be joined with its upper half.
     [[nodiscard]] bool ends_as_word() const { return moves_vanish || alpha > 0; }
-    [[nodiscard]] int group() const {
-        return arithmetic_only ? 1 : accesses + alpha;
-    }                                  ///< instructions of the repeating group
-    [[nodiscard]] int groups() const;  ///< repeating groups of one chain in a loop iteration
+    /// Instructions of the repeating group.
+    [[nodiscard]] int group() const { return arithmetic_only ? 1 : accesses + alpha; }
+    /// Repeating groups of one chain in a loop iteration.
+    [[nodiscard]] int groups() const;
     /// Instructions of the mix in one loop iteration, all chains together; fewer than loop_length if they wait for
     /// slow loads.
     [[nodiscard]] int instructions() const { return groups() * chains * group(); }
-    [[nodiscard]] int lines() const {
-        return reads_lines() ? groups() * accesses : 0;
-    }  ///< lines that a chain reads in a loop iteration
+    /// Lines that a chain reads in a loop iteration.
+    [[nodiscard]] int lines() const { return reads_lines() ? groups() * accesses : 0; }
     [[nodiscard]] std::string name() const;
 };
 
+/// The code checks of a kernel with this mix.
 [[nodiscard]] std::vector<CodeExpectation> expected_code(const MixShape& shape);
 
 }  // namespace gputomo::measure

@@ -19,6 +19,7 @@ struct MixCurve {
     std::vector<MixSample> samples;  ///< by occupancy; only occupancies that were attained
 };
 
+/// Curves of many mixes on one GPU.
 struct MixSurface {
     std::string gpu;
     int sms = 0;
@@ -35,6 +36,7 @@ struct MixIntensity {
     int alpha = 1;
 };
 
+/// The mixes and occupancies that a surface covers: every combination of the lists.
 struct MixPlan {
     std::vector<MixAccess> accesses;
     std::vector<MixIntensity> intensities;

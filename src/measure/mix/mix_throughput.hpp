@@ -20,6 +20,7 @@ struct MixSample {
     double slowest = 1;  ///< throughput of the slowest warp relative to the mean; 1 if all progress alike
 };
 
+/// Measures one mix at any occupancy, in windows of time in which all warps run.
 class MixThroughput {
 public:
     /// Loads read `array`: a stream for global, a ring that fits the cache for l1 and l2. Other kinds do not use it.

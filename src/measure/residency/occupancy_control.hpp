@@ -7,6 +7,7 @@
 
 namespace gputomo::measure {
 
+/// Equal blocks on every SM.
 struct BlockShape {
     int per_sm = 1;
     int warps = 1;  ///< of a block

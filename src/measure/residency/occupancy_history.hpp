@@ -15,6 +15,7 @@ struct WarpLifetime {
     std::uint32_t unused = 0;
 };
 
+/// The occupancy of all SMs during one launch.
 struct OccupancyHistory {
     /// Warps that every SM held at its maximum.
     int attained = 0;

@@ -37,6 +37,7 @@ struct SharedLimits {
 /// remains of a shared array is the L1's.
 [[nodiscard]] std::int64_t shared_that_holds(const SharedLimits& limits, int blocks);
 
+/// Times one kernel at several occupancies.
 class KernelTiming {
 public:
     /// `block` and `dynamic_shared` apply to every launch. Throws DeviceError if not even one block fits an SM.

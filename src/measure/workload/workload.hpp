@@ -22,6 +22,7 @@ struct WorkloadData {
     std::function<void(std::int64_t blocks)> check;
 };
 
+/// A kernel of kernels/, its data and what is known about it.
 struct Workload {
     std::string_view id;  ///< "permute_random"
     std::string_view title;
