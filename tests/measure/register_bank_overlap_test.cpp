@@ -14,7 +14,7 @@ device::KernelCode code_of(const std::string& kernel) {
 }
 
 TEST(RegisterBankOverlap, IsAQuarterForSpecialFunctionsAndAdds) {
-    // The adds are FADD R9, R9, ... Of 64 MUFU, 16 read R9 or R11, and 16 write one of them. The others have even
+    // The adds are FADD R9, R9, ... 16 of the 64 MUFU read R9 or R11, and 16 write one of them. The others have even
     // registers.
     EXPECT_DOUBLE_EQ(register_bank_overlap(code_of("beside_sfu"), "FADD", "MUFU").value_or(0), 0.25);
 }

@@ -26,13 +26,18 @@ struct PageWindows {
 
 /// Answers chases with the cost of translation in cycles: the latency less the latency of the same data without a
 /// translation miss.
+///
 /// - Aliased windows: the same words are chased a second time through one page, and each load's latency there is
 ///   subtracted. So it does not matter in which cache slice a word lies.
+///
 /// - Plain arrays that fit the last cache: the latency of a few pages is subtracted.
+///
 /// - Larger plain arrays: enough lines of each page are visited for all of them to miss. Only the first load of each
 ///   page counts, and the latency of the others is subtracted.
+///
 /// - Plain arrays of both kinds: the cost of changing the page window is subtracted too. A single load that hits or
 ///   misses unlike the others is recognised by the cost of a miss.
+///
 /// - Textures: their first cache is looked up before translation. Each page is visited at several lines that lie close
 ///   together in that cache, and the mean latency of the page's other lines is subtracted.
 class TranslationChase {
