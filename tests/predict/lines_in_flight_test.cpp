@@ -68,8 +68,9 @@ TEST(LinesInFlight, ScatteredLoadsSlowDownIfSharedMemoryLimitsOccupancy) {
     EXPECT_LT(warps_per_cycle_at(held, 32), 8.0 / 32 / latency);
     EXPECT_LT(warps_per_cycle_at(held, 32), warps_per_cycle_at(free, 32) / 2);
     const auto says = [](const Prediction& p) {
-        return std::ranges::any_of(
-            p.assumptions, [](const auto& a) { return a.find("leaves the first cache 8 lines") != std::string::npos; });
+        return std::ranges::any_of(p.assumptions, [](const auto& a) {
+            return a.find("leaves the first-level cache 8 lines") != std::string::npos;
+        });
     };
     EXPECT_TRUE(says(held));
     EXPECT_FALSE(says(free));

@@ -96,7 +96,7 @@ TEST(Listing, RefusesBranchesIntoTheMiddleOfALoop) {
     EXPECT_THAT(message_of([&] {
                     (void)path_of(code, {.trip_counts = {{"a", 2}, {"b", 3}}, .taken = {}});
                 }),
-                HasSubstr("goes back into the middle"));
+                HasSubstr("goes back to code that no loop starts with"));
 }
 
 }  // namespace
