@@ -1,6 +1,7 @@
 // Simulates a machine description, scans the simulation, and compares the scan with the description.
 #include "experiments/experiment.hpp"
 #include "machine/json.hpp"
+#include "scan/declared_findings.hpp"
 #include "scan/plan.hpp"
 #include "scan/runner.hpp"
 #include "sim/simulator.hpp"
@@ -32,6 +33,11 @@ ClosedLoop close_loop(const machine::Machine& truth, const std::vector<std::stri
     ClosedLoop loop;
     for (const auto& record : scanned.records)
         if (record.status != scan::Status::done) loop.wrong.push_back(record.id + ": " + record.error);
+    for (const auto* experiment : plan)
+        for (const auto& record : scanned.records)
+            for (const auto& estimate : record.outcome.estimates)
+                if (record.id == experiment->id && !scan::provides(*experiment, estimate.path))
+                    loop.wrong.push_back(record.id + " does not declare " + estimate.path);
     for (const auto& comparison : compare(truth, scan::describe(scanned))) {
         if (comparison.verdict == Verdict::exact) loop.exact.push_back(comparison.path);
         if (comparison.verdict == Verdict::wrong) loop.wrong.push_back(comparison.path);

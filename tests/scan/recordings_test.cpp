@@ -1,7 +1,9 @@
 // Three complete scans of a real H200, deduced again from their traces and compared with each other.
 #include "deduce/pipeline/operand_banks.hpp"
 #include "deduce/pipeline/schedulers.hpp"
+#include "experiments/experiment.hpp"
 #include "results/estimates.hpp"
+#include "scan/declared_findings.hpp"
 #include "scan/files.hpp"
 #include "scan/gzip.hpp"
 #include "units/file.hpp"
@@ -56,6 +58,17 @@ TEST_P(RecordedScan, CompletedEachExperimentWithTheExpectedMachineCode) {
         EXPECT_EQ(record.status, Status::done) << record.id << ": " << record.error;
         for (const auto& check : record.outcome.code_checks)
             EXPECT_EQ(check.result, results::CodeResult::passed) << check.kernel;
+    }
+}
+
+/// Experiments read findings by what others declare that they provide, so the declarations must be complete.
+TEST_P(RecordedScan, HoldsOnlyEstimatesThatItsExperimentsProvide) {
+    const auto catalogue = experiments::catalogue();
+    for (const auto& record : scan.records) {
+        const auto experiment = std::ranges::find(catalogue, record.id, &experiments::Experiment::id);
+        ASSERT_NE(experiment, catalogue.end()) << record.id;
+        for (const auto& estimate : record.outcome.estimates)
+            EXPECT_TRUE(provides(*experiment, estimate.path)) << record.id << " does not declare " << estimate.path;
     }
 }
 
