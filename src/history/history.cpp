@@ -132,9 +132,9 @@ History::History(const std::filesystem::path& file, bool must_exist) : name_(fil
     prepare(name_, db);
 }
 
-Entry History::add(const machine::Machine& machine, const Taking& taking) {
-    Entry entry{0, taking.time.empty() ? now(name_, db_.get()) : taking.time, machine.identity.name.value_or("unknown"),
-                taking.specimen};
+Entry History::add(const machine::Machine& machine, const ScanLabel& label) {
+    Entry entry{0, label.time.empty() ? now(name_, db_.get()) : label.time, machine.identity.name.value_or("unknown"),
+                label.specimen};
     if (!is_time(entry.time))
         throw InputError(fmt::format("{}: time {}: expected UTC as 2026-11-21T10:44:49Z", name_, entry.time));
     if (entry.specimen.empty())

@@ -16,7 +16,7 @@ struct sqlite3;
 namespace gputomo::history {
 
 /// When a description was measured, and on which specimen of a kind of GPU.
-struct Taking {
+struct ScanLabel {
     std::string specimen;  ///< name of this GPU among others of its kind: its UUID, or one that the user gives
     std::string time;      ///< UTC, "2026-11-21T10:44:49Z"; empty for now
 };
@@ -60,7 +60,7 @@ public:
     explicit History(const std::filesystem::path& file, bool must_exist = false);
 
     /// Adds a description. Throws InputError for a second one of the same specimen at the same time.
-    Entry add(const machine::Machine& machine, const Taking& taking);
+    Entry add(const machine::Machine& machine, const ScanLabel& label);
     /// All scans, the oldest first.
     [[nodiscard]] std::vector<Entry> entries() const;
     [[nodiscard]] machine::Machine machine(std::int64_t id) const;

@@ -164,6 +164,19 @@ TEST_F(Documents, CommandsRunAndExitAsTheDocumentSays) {
         EXPECT_TRUE(exists(made)) << made;
 }
 
+TEST_F(Documents, CommandsInTheTextHaveTheirOptions) {
+    static const std::regex kInline("`(build/gputomo [a-z][^`]*)`");
+    int found = 0;
+    for (const auto& file : instructions()) {
+        const auto text = text_of(file);
+        for (auto at = std::sregex_iterator(text.begin(), text.end(), kInline); at != std::sregex_iterator(); ++at) {
+            ++found;
+            expect_known_options({file, (*at)[1].str()});
+        }
+    }
+    EXPECT_GT(found, 5);
+}
+
 TEST_F(Documents, AFailingCommandIsNoticed) {
     prepare("here");
     const Command fails{"README.md", "build/gputomo diff scan/machine.json machines/h200.json", 1};

@@ -40,7 +40,7 @@ std::string expected_prediction(const Node& node, const Listings& listings) {
         return "predict('LISTING', 'QUANTITY', ...)";
     if (!listings.contains(node.arguments[0].name))
         return fmt::format("the name of a listing, not '{}'", node.arguments[0].name);
-    const auto quantities = why_no_quantity(node.arguments[1].name);
+    const auto quantities = alternatives_to_quantity(node.arguments[1].name);
     return quantities.empty() ? quantities : fmt::format("one of {} of a listing", quantities);
 }
 
@@ -53,7 +53,7 @@ std::string expected_mixes(const MixFunction& function, const Node& node) {
     if (std::any_of(node.arguments.begin(), node.arguments.begin() + static_cast<std::ptrdiff_t>(access) + 1,
                     [](const Node& a) { return a.kind != Node::Kind::text; }))
         return form;
-    if (const auto expected = why_no_access(node.arguments[access].name); !expected.empty())
+    if (const auto expected = alternatives_to_access(node.arguments[access].name); !expected.empty())
         return expected + " in " + form;
     const auto models = models::catalogue();
     if (estimated && std::none_of(models.begin(), models.end(),
@@ -112,7 +112,7 @@ std::string expected_call(const Node& node, const Listings& listings) {
     if (node.name == kPredict) return expected_prediction(node, listings);
     if (!kernel_column(node.name).empty()) {
         if (arguments.size() != 1 || !are_all(Node::Kind::text, arguments)) return fmt::format("{}('ID')", node.name);
-        const auto known = why_no_kernel(arguments.front().name);
+        const auto known = alternatives_to_kernel(arguments.front().name);
         return known.empty() ? known : fmt::format("one of {}", known);
     }
     if (const auto* of_mixes = find_mix_function(node.name)) return expected_mixes(*of_mixes, node);

@@ -166,7 +166,7 @@ const MixFunction* find_mix_function(std::string_view name) {
     return found == kFunctions.end() ? nullptr : found;
 }
 
-std::string why_no_access(std::string_view access) {
+std::string alternatives_to_access(std::string_view access) {
     for (const auto known : {models::Access::global, models::Access::shared, models::Access::sfu})
         if (models::name_of(known) == access) return {};
     return "'global', 'shared' or 'sfu'";

@@ -39,7 +39,7 @@ struct MixFunction {
 [[nodiscard]] const MixFunction* find_mix_function(std::string_view name);
 
 /// "" where models know this access; otherwise those that they know.
-[[nodiscard]] std::string why_no_access(std::string_view access);
+[[nodiscard]] std::string alternatives_to_access(std::string_view access);
 
 /// The leaves that these functions read. They also read the traces of kAloneExperiment: accesses and adds alone.
 [[nodiscard]] std::set<std::string> leaves_of_mixes(std::string_view access);

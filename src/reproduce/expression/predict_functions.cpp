@@ -164,7 +164,7 @@ const Quantity* find_quantity(std::string_view name) {
 
 }  // namespace
 
-std::string why_no_quantity(std::string_view quantity) {
+std::string alternatives_to_quantity(std::string_view quantity) {
     if (find_quantity(quantity) != nullptr) return {};
     std::string names;
     for (const auto& known : kQuantities) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", known.name);

@@ -26,7 +26,7 @@ using Listings = std::map<std::string, std::string>;
                                     std::span<const Value> quantity_and_choices);
 
 /// "" where the quantity exists; otherwise the names of those that do.
-[[nodiscard]] std::string why_no_quantity(std::string_view quantity);
+[[nodiscard]] std::string alternatives_to_quantity(std::string_view quantity);
 
 /// The leaves of a scan that predictions read, whatever the listing. Arguments may replace these. Nothing else of a
 /// scan counts, so that an expression has the same value whatever else was measured.

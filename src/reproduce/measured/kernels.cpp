@@ -24,7 +24,7 @@ results::Trace trace_of(const measure::WorkloadTiming& timing) {
 
 std::string kernel_trace_name(std::string_view id) { return fmt::format("{}/{}", kKernelRecord, id); }
 
-std::string why_no_kernel(std::string_view id) {
+std::string alternatives_to_kernel(std::string_view id) {
     const auto all = measure::workloads();
     if (std::ranges::find(all, id, &measure::Workload::id) != all.end()) return {};
     std::string names;

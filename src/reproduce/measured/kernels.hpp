@@ -17,7 +17,7 @@ inline constexpr std::string_view kKernelRecord = "kernels_named";
 [[nodiscard]] std::string kernel_trace_name(std::string_view id);
 
 /// "" where kernels/ has this kernel; otherwise the ids of those that it has.
-[[nodiscard]] std::string why_no_kernel(std::string_view id);
+[[nodiscard]] std::string alternatives_to_kernel(std::string_view id);
 
 /// Measures the kernels with these ids, in the way in which the experiment `kernels` measures all. A failure or an
 /// interruption stands in the record, as after scan::run().

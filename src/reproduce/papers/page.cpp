@@ -159,7 +159,7 @@ std::string results_page(const Reproduction& reproduction) {
             fmt::format("<a class=card href='#not-reproducible'><b>{}</b><span>cannot be reproduced</span></a>", count);
     out += "</div>";
     out += "<p>Each value was measured again on a simulated GPU by experiments that know nothing of the GPU.";
-    if (const auto models = reproduction.of_models(); models > 0)
+    if (const auto models = reproduction.model_rows(); models > 0)
         out += fmt::format(" {} of the rows compare built-in models with the paper's equations and examples.", models);
     out += "</p>";
     for (const auto& warning : reproduction.warnings) out += fmt::format("<div class=warn>{}</div>", escaped(warning));

@@ -90,9 +90,9 @@ void add_failures(const scan::Scan& scan, const std::string& gpu, std::vector<st
 }
 
 /// Merges the progress of several concurrent scans into one.
-class Together {
+class MergedProgress {
 public:
-    Together(const Options& options, std::size_t scans) : options_(options), done_(scans, 0) {}
+    MergedProgress(const Options& options, std::size_t scans) : options_(options), done_(scans, 0) {}
 
     void show(std::size_t scan, double fraction, double left, std::string_view what) {
         const std::lock_guard hold(lock_);
@@ -166,7 +166,7 @@ std::size_t Reproduction::agreeing() const {
     return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.agrees; }));
 }
 
-std::size_t Reproduction::of_models() const {
+std::size_t Reproduction::model_rows() const {
     return static_cast<std::size_t>(std::count_if(
         rows.begin(), rows.end(), [](const Row& row) { return row.entry->recipe->expression.asks_models(); }));
 }
@@ -215,13 +215,13 @@ Reproduction run(const Paper& paper, const Options& options) {
     const auto gpus = gpus_of(entries, true);
     Scans scans;
     for (const auto& gpu : gpus) scans[gpu];  // makes every element here, because threads must not add any
-    Together together(options, gpus.size());
+    MergedProgress merged(options, gpus.size());
     const auto scan = [&](int number) {
         const auto i = static_cast<std::size_t>(number);
         scans.at(gpus[i]) = scan_gpu(
             {experiments_for(entries, gpus[i]), mixes_for(entries, gpus[i]), kernels_for(entries, gpus[i])}, gpus[i],
             paper.gpus.at(gpus[i]), options,
-            [&](double fraction, double left, std::string_view what) { together.show(i, fraction, left, what); });
+            [&](double fraction, double left, std::string_view what) { merged.show(i, fraction, left, what); });
     };
     spread(static_cast<int>(gpus.size()), std::max(1U, std::thread::hardware_concurrency()), scan, {});
     for (const auto& gpu : gpus) {

@@ -43,7 +43,7 @@ struct Reproduction {
 
     [[nodiscard]] std::size_t agreeing() const;
     /// The number of rows that compare a built-in model with the paper's equations and examples.
-    [[nodiscard]] std::size_t of_models() const;
+    [[nodiscard]] std::size_t model_rows() const;
     [[nodiscard]] bool all_agree() const { return agreeing() == rows.size(); }
 };
 

@@ -77,7 +77,7 @@ std::string results_table(const Reproduction& reproduction) {
            fmt::format(
                "\n{} of {} published values agree ({} rows compare built-in models with equations and examples); {} "
                "cannot be reproduced\n",
-               reproduction.agreeing(), reproduction.rows.size(), reproduction.of_models(),
+               reproduction.agreeing(), reproduction.rows.size(), reproduction.model_rows(),
                reproduction.not_reproducible.size());
 }
 
