@@ -9,6 +9,7 @@ namespace {
 
 /// Longer arrays are not grown line by line: that takes loads in the square of the lines.
 constexpr std::uint64_t kMaxLines = 512;
+/// Passes over an array before and during recording. Under LRU the first warm pass already reaches the steady state.
 constexpr std::uint32_t kWarmPasses = 4, kPasses = 8;
 /// The first set overflows when the array exceeds the known capacity by a quarter and this many lines, at the latest.
 constexpr std::uint64_t kFirstStep = 4;

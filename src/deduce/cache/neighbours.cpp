@@ -10,10 +10,12 @@ namespace {
 /// Each sequence has its pairs at one of eight places, so that anything else that depends on the place is needed for
 /// as few places as possible.
 constexpr std::uint64_t kSpacings[] = {24, 16, 8}, kPlaces = 8;
+/// Passes over a sequence before and during recording: chosen values. More recorded passes average over more outliers.
 constexpr std::uint32_t kWarmPasses = 2, kRecordedPasses = 4;
 /// Hit rates of neighbours. Above `kThere` nearly all are brought by the miss. Inside a line it exceeds that beyond
 /// the line's end by `kBeyond`, which neighbours that are resident for another reason do not cause.
 constexpr double kThere = 0.85, kBeyond = 0.25;
+/// Missing first loads that a hit rate rests on. With fewer, rates of 0.85 and 0.6 are not distinguished.
 constexpr std::size_t kMinCold = 24;
 /// Granules after a line's end that are looked at, if the next pair is farther away.
 constexpr std::int64_t kMaxAhead = 15;

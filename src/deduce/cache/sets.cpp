@@ -14,7 +14,11 @@ constexpr std::uint64_t kMaxLines = 1 << 14, kMaxFilteredLines = 64;
 /// Up to `kMaxUnequal` unequal sets are measured one by one, each up to `kMaxWays` ways. More would exceed any load
 /// budget.
 constexpr std::uint64_t kMaxUnequal = 1024, kMaxWays = 4096;
+/// If all sets are tested and there are at most this many, each gets the time that its last line needs. More sets would
+/// take too long for that.
 constexpr std::size_t kFewSets = 64;
+/// Predictions are made until there are `kTrials`, in `kMaxRounds` rounds at most: chosen so that one wrong prediction
+/// leaves a share near 0.98.
 constexpr int kTrials = 128, kMaxRounds = 48;
 /// `kFewTrials` predictions are enough once one part in `kShareOfLoads` of the search's load budget is spent on them:
 /// large sets with a random policy settle late.
