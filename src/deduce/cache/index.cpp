@@ -15,8 +15,8 @@ constexpr std::size_t kMaxSetBits = 16;
 /// A modulus is believed after two tests: up to `kMaxOthers` lines of other sets, tried together, do not conflict, and
 /// `kSameTried` lines of the same set do. Beyond `kMaxOthers` sets, a sample is tried.
 constexpr std::uint64_t kMaxOthers = 1 << 15, kSameTried = 12;
-/// Largest prime factor that is divided out of the common distance: a chosen bound. Sets are multiplied by a larger
-/// one.
+/// Largest prime factor that is divided out of the common distance: a chosen bound. A larger factor
+/// would stay in the number of sets.
 constexpr std::uint64_t kLargestFactor = 131;
 /// Among more than `kFewLines` lines, the `kSuspects` that miss most often are tried first. They are found in at least
 /// `kSuspectPasses` passes, or `kSuspectPassesPerWay` for each way while that takes at most `kSuspectLoads` loads.
