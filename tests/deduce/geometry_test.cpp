@@ -74,7 +74,7 @@ private:
 CacheFindings deduce(const Truth& truth, std::uint64_t seed = 1) {
     Oracle oracle(truth, seed);
     const Chase chase = [&](const ChaseRequest& r) {
-        // On a GPU a chase is a list of addresses, so that none can appear twice.
+        // On a GPU a chase is a list of addresses, so that no address can appear twice.
         EXPECT_EQ(std::set(r.offsets.begin(), r.offsets.end()).size(), r.offsets.size());
         return oracle(r);
     };
