@@ -1,6 +1,7 @@
 // Rates of SMs whose loops cost more than those of a GTX 280.
 #include "experiments/experiment.hpp"
 #include "machine/json.hpp"
+#include "quiet_context.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +32,7 @@ machine::Machine with_long_branches(std::int64_t cycles) {
 TEST(ArithmeticThroughput, IsFreeOfBranchesThatTooFewWarpsHide) {
     const auto device = sim::make_device(with_long_branches(28), {.id = "sim:test"});
     const Findings before;
-    Context context{*device, before, 1, true, [](double, std::string_view) {}};
+    Context context = quiet_context(*device, before, true);
     const auto rows = catalogue();
     const auto outcome = std::ranges::find(rows, "arithmetic_throughput", &Experiment::id)->run(context);
     const auto rate = std::ranges::find(outcome.estimates, "operations[add.s32].throughput", &results::Estimate::path);

@@ -1,6 +1,7 @@
 // Units found by pairs, on simulated SMs that nobody built.
 #include "experiments/experiment.hpp"
 #include "machine/json.hpp"
+#include "quiet_context.hpp"
 #include "sim/simulator.hpp"
 
 #include <gmock/gmock.h>
@@ -21,7 +22,7 @@ class Scanned {
 public:
     explicit Scanned(const machine::Machine& machine, bool quick = true) {
         const auto device = sim::make_device(machine, {.id = "sim:units"});
-        Context context{*device, findings, 1, quick, [](double, std::string_view) {}};
+        Context context = quiet_context(*device, findings, quick);
         for (const auto* id : {"arithmetic_latency", "arithmetic_throughput", "arithmetic_units"}) {
             const auto experiment = std::ranges::find(catalogue(), std::string_view(id), &Experiment::id);
             for (auto& estimate : experiment->run(context).estimates) findings.add(estimate);

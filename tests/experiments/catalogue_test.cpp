@@ -2,6 +2,7 @@
 
 #include "experiments/clock/clock_watch.hpp"
 #include "experiments/experiment.hpp"
+#include "quiet_context.hpp"
 #include "results/estimates.hpp"
 
 #include <gtest/gtest.h>
@@ -108,7 +109,7 @@ TEST(ClockWatchTest, AMeasurementDuringWhichTheClockMovedIsRepeatedOnce) {
         testing::ScriptedDevice device;
         device.state.sm_mhz = 1000;
         const Findings findings;
-        Context context{device, findings, 1, false, [](double, std::string_view) {}};
+        Context context = quiet_context(device, findings);
         Disturbed::runs = 0;
         Disturbed::moves = moves;
         const auto outcome = watched(context, Disturbed::measure);

@@ -8,7 +8,8 @@ namespace {
 std::string scope_of(const std::vector<BlockStart>& starts) {
     const auto estimates = clock_scope_estimates(clock_groups(starts));
     EXPECT_EQ(estimates.at(0).path, "clock.scope");
-    return estimates[0].knowledge == results::Knowledge::known ? std::get<std::string>(estimates[0].value) : "undecided";
+    return estimates[0].knowledge == results::Knowledge::known ? std::get<std::string>(estimates[0].value)
+                                                               : "undecided";
 }
 
 TEST(ClockScopeTest, SmsThatReadAlikeShareARegister) {

@@ -1,6 +1,7 @@
 // Constant caches behind others, as random machines had them that once came back wrong or not at all.
 #include "experiments/experiment.hpp"
 #include "machine/json.hpp"
+#include "quiet_context.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +45,7 @@ machine::Machine with(const std::vector<Constants>& caches) {
 Findings found_in(const std::vector<Constants>& caches) {
     const auto device = sim::make_device(with(caches), {.id = "sim:test"});
     Findings findings;
-    Context context{*device, findings, 1, false, [](double, std::string_view) {}};
+    Context context = quiet_context(*device, findings);
     const auto rows = catalogue();
     const auto outcome = std::ranges::find(rows, "constant_caches", &Experiment::id)->run(context);
     for (const auto& estimate : outcome.estimates) findings.add(estimate);

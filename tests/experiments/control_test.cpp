@@ -5,6 +5,7 @@
 #include "measure/control/barrier_kernels.hpp"
 #include "measure/residency/resident_blocks.hpp"
 #include "ptx/parser.hpp"
+#include "quiet_context.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ public:
     Found(std::string_view id, const machine::Machine& machine, const sim::Noise& noise = {}) {
         const auto device = sim::make_device(machine, {.id = "sim:test", .seed = 5, .noise = noise});
         const Findings none;
-        Context context{*device, none, 1, false, [](double, std::string_view) {}};
+        Context context = quiet_context(*device, none);
         const auto rows = catalogue();
         outcome = std::ranges::find(rows, id, &Experiment::id)->run(context);
         for (const auto& estimate : outcome.estimates) findings.add(estimate);
@@ -51,7 +52,7 @@ public:
         const auto* found = findings.find(path);
         EXPECT_TRUE(found != nullptr && found->knowledge == results::Knowledge::known) << path << " was not decided";
         return found == nullptr || found->knowledge != results::Knowledge::known ? ""
-                                                                               : std::get<std::string>(found->value);
+                                                                                 : std::get<std::string>(found->value);
     }
     [[nodiscard]] const std::vector<double>& column(std::string_view trace, std::string_view name) const {
         const auto found = std::ranges::find(outcome.traces, trace, &results::Trace::name);

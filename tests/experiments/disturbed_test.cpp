@@ -3,6 +3,7 @@
 #include "experiments/experiment.hpp"
 #include "machine/json.hpp"
 #include "measure/chase/pointer_chase.hpp"
+#include "quiet_context.hpp"
 #include "results/estimates.hpp"
 #include "sim/simulator.hpp"
 
@@ -74,7 +75,7 @@ TEST(Disturbed, TheBandwidthOfSharedConstantsIsBracketed) {
           std::pair("caches.constant_l3.line", 256), std::pair("caches.constant_l2.sector", 256),
           std::pair("caches.constant_l3.latency", 220)})
         findings.add(decided(path, std::int64_t{value}, evidence));
-    Context context{*device, findings, 1, false, [](double, std::string_view) {}};
+    Context context = quiet_context(*device, findings);
     const auto rows = catalogue();
     const auto outcome = std::ranges::find(rows, "constant_bandwidth", &Experiment::id)->run(context);
     for (const auto& estimate : outcome.estimates) findings.add(estimate);
@@ -90,7 +91,7 @@ TEST(Disturbed, TheClocksRateLiesWithinItsInterval) {
     for (const std::uint64_t seed : {5, 6, 7}) {
         const auto device = gpu("gtx280", seed, kNoise);
         const Findings none;
-        Context context{*device, none, seed, false, [](double, std::string_view) {}};
+        Context context = quiet_context(*device, none, false, seed);
         const auto rows = catalogue();
         const auto outcome = std::ranges::find(rows, "clock", &Experiment::id)->run(context);
         const auto rate = std::ranges::find(outcome.estimates, "clock.sm_mhz", &results::Estimate::path);

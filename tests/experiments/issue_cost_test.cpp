@@ -1,6 +1,7 @@
 // Issue slots of special functions and loads, on simulated SMs whose slots are known.
 #include "experiments/experiments.hpp"
 #include "machine/json.hpp"
+#include "quiet_context.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ Findings issue_costs(const machine::Machine& machine) {
     known.add({.path = "issue.schedulers_per_sm", .value = *machine.issue.schedulers_per_sm, .confidence = 1});
     known.add({.path = "issue.issue_interval", .value = machine.issue.issue_interval.value_or(1), .confidence = 1});
     known.add({.path = "pipelines.sp.latency", .value = *machine.pipelines.at("sp").latency, .confidence = 1});
-    Context context{*device, known, 1, false, [](double, std::string_view) {}};
+    Context context = quiet_context(*device, known);
     for (auto& estimate : issue_cost_experiment().run(context).estimates) found.add(estimate);
     return found;
 }

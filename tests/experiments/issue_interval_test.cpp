@@ -1,6 +1,7 @@
 // How often schedulers issue, on simulated SMs whose units together take more, less or just what is issued.
 #include "experiments/experiments.hpp"
 #include "machine/json.hpp"
+#include "quiet_context.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ machine::Machine with_units(double interval, double part) {
 std::optional<double> interval_of(const machine::Machine& machine) {
     const auto device = sim::make_device(machine, {.id = "sim:issue"});
     Findings nothing, found;
-    Context context{*device, nothing, 1, true, [](double, std::string_view) {}};
+    Context context = quiet_context(*device, nothing, true);
     for (auto& estimate : issue_experiment().run(context).estimates) found.add(estimate);
     return found.number("issue.issue_interval");
 }

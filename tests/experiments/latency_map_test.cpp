@@ -1,5 +1,6 @@
 #include "experiments/experiment.hpp"
 #include "machine/json.hpp"
+#include "quiet_context.hpp"
 #include "results/estimates.hpp"
 #include "sim/simulator.hpp"
 
@@ -19,7 +20,7 @@ struct Mapped {
         const auto device = sim::make_device(machine, {.id = "sim:test", .seed = 5, .noise = noise});
         Findings before;
         before.add(decided("paths.global.caches", caches, {"test", 1}));
-        Context context{*device, before, 1, false, [](double, std::string_view) {}};
+        Context context = quiet_context(*device, before);
         const auto rows = catalogue();
         outcome = std::ranges::find(rows, "latency_map", &Experiment::id)->run(context);
         for (const auto& estimate : outcome.estimates) findings.add(estimate);

@@ -2,6 +2,7 @@
 #include "experiments/experiments.hpp"
 #include "machine/json.hpp"
 #include "measure/bandwidth/access_loop.hpp"
+#include "quiet_context.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +30,7 @@ machine::Machine small_gpu(double port, std::int64_t l2_latency) {
 Outcome parallelism_of(const machine::Machine& machine) {
     const auto device = sim::make_device(machine, {.id = "sim:small"});
     const Findings none;
-    Context context{*device, none, 1, false, [](double, std::string_view) {}};
+    Context context = quiet_context(*device, none);
     return memory_parallelism_experiment().run(context);
 }
 
@@ -103,7 +104,7 @@ TEST(L2Copy, GainsGrowUpToTheSizeOfTheCache) {
     l2.sets.set(bytes / (*l2.line * *l2.ways));
     const auto device = sim::make_device(machine, {.id = "sim:m2070"});
     const Findings none;
-    Context context{*device, none, 1, true, [](double, std::string_view) {}};
+    Context context = quiet_context(*device, none, true);
     const auto outcome = l2_copy_experiment().run(context);
     ASSERT_EQ(outcome.estimates.size(), 1U);
     ASSERT_EQ(outcome.estimates.front().knowledge, results::Knowledge::known) << outcome.estimates.front().note;
@@ -116,7 +117,7 @@ TEST(AccessPatterns, PlacesAreToldFromARate) {
     auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/k20.json");
     const auto device = sim::make_device(machine, {.id = "sim:k20"});
     const Findings none;
-    Context context{*device, none, 1, true, [](double, std::string_view) {}};
+    Context context = quiet_context(*device, none, true);
     const auto outcome = access_patterns_experiment().run(context);
     for (const auto* shape : {"one_word", "unique"}) {
         EXPECT_EQ(std::get<std::string>(estimate(outcome, std::string("patterns.") + shape + ".first_limit").value),

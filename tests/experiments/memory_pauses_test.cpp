@@ -1,6 +1,7 @@
 // Pauses of the memory of simulated GPUs, as the experiment finds them.
 #include "experiments/experiments.hpp"
 #include "machine/json.hpp"
+#include "quiet_context.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ machine::Machine shipped(const std::string& name) {
 Outcome outcome_of(const machine::Machine& machine, const sim::Options& options = {.id = "sim", .seed = 1}) {
     const auto gpu = sim::make_device(machine, options);
     const Findings findings;
-    Context context{.device = *gpu, .findings = findings, .progress = [](double, std::string_view) {}};
+    Context context = quiet_context(*gpu, findings);
     return memory_pauses_experiment().run(context);
 }
 

@@ -3,6 +3,7 @@
 #include "experiments/experiments.hpp"
 #include "experiments/outstanding/surface.hpp"
 #include "machine/json.hpp"
+#include "quiet_context.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ namespace {
 Outcome outstanding_of(const machine::Machine& machine, bool quick = false) {
     const auto device = sim::make_device(machine, {.id = "sim:test"});
     const Findings none;
-    Context context{*device, none, 1, quick, [](double, std::string_view) {}};
+    Context context = quiet_context(*device, none, quick);
     return outstanding_experiment().run(context);
 }
 

@@ -1,6 +1,7 @@
 // Loads that diverge on a simulated GPU take what Volkov 2016, 6.7, measured.
 #include "experiments/experiments.hpp"
 #include "machine/json.hpp"
+#include "quiet_context.hpp"
 #include "sim/simulator.hpp"
 
 #include <gmock/gmock.h>
@@ -24,7 +25,7 @@ Measured measured(const machine::Machine& machine) {
     const auto gpu = sim::make_device(machine, {.id = "sim", .seed = 1});
     Findings findings;
     findings.add({.path = "memory.read_bandwidth", .value = *machine.memory.read_bandwidth});
-    Context context{.device = *gpu, .findings = findings, .quick = true, .progress = [](double, std::string_view) {}};
+    Context context = quiet_context(*gpu, findings, true);
     const auto outcome = random_access_experiment().run(context);
     Measured found;
     for (const auto& trace : outcome.traces) {

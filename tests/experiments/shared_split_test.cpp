@@ -1,6 +1,7 @@
 // Splits of storage between shared memory and the first cache, found beside blocks with more and more shared memory.
 #include "experiments/experiments.hpp"
 #include "machine/json.hpp"
+#include "quiet_context.hpp"
 #include "results/estimates.hpp"
 #include "sim/simulator.hpp"
 #include "units/error.hpp"
@@ -35,7 +36,7 @@ Outcome run_on(const machine::Machine& machine, std::int64_t overhead = 0) {
     findings.add(decided("caches.l1.capacity", *l1.capacity, {"test", 1}));
     findings.add(decided("caches.l1.line", *l1.line, {"test", 1}));
     findings.add(decided("shared.block_overhead", overhead, {"test", 1}));
-    Context context{.device = *gpu, .findings = findings, .progress = [](double, std::string_view) {}};
+    Context context = quiet_context(*gpu, findings);
     return shared_split_experiment().run(context);
 }
 

@@ -2,6 +2,7 @@
 #include "experiments/experiment.hpp"
 #include "machine/json.hpp"
 #include "measure/chase/pointer_chase.hpp"
+#include "quiet_context.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +25,7 @@ public:
     explicit Scanned(std::string_view id) {
         const auto device = gtx280();
         const Findings none;
-        Context context{*device, none, 1, false, [](double, std::string_view) {}};
+        Context context = quiet_context(*device, none);
         const auto rows = catalogue();
         const auto experiment = std::ranges::find(rows, id, &Experiment::id);
         outcome = experiment->run(context);

@@ -5,6 +5,7 @@
 #include "machine/json.hpp"
 #include "measure/code_fetch/fetch_entries.hpp"
 #include "measure/code_fetch/fetch_steps.hpp"
+#include "quiet_context.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ machine::Machine gtx280() { return machine::load(GPUTOMO_SOURCE_DIR "/machines/g
 Outcome outcome_of(std::string_view id, const machine::Machine& machine, const sim::Noise& noise = {}) {
     const auto device = sim::make_device(machine, {.id = "sim:test", .seed = 11, .noise = noise});
     const Findings none;
-    Context context{*device, none, 1, false, [](double, std::string_view) {}};
+    Context context = quiet_context(*device, none);
     const auto rows = catalogue();
     return std::ranges::find(rows, id, &Experiment::id)->run(context);
 }

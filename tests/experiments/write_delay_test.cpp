@@ -1,6 +1,7 @@
 // Reads beside writes on simulated GPUs, whose memory turns at every write and keeps none back.
 #include "experiments/experiments.hpp"
 #include "machine/json.hpp"
+#include "quiet_context.hpp"
 #include "sim/simulator.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ namespace {
 
 Outcome outcome_of(const machine::Machine& machine, const Findings& findings) {
     const auto gpu = sim::make_device(machine, {.id = "sim", .seed = 1});
-    Context context{.device = *gpu, .findings = findings, .quick = true, .progress = [](double, std::string_view) {}};
+    Context context = quiet_context(*gpu, findings, true);
     return write_delay_experiment().run(context);
 }
 
