@@ -1,10 +1,10 @@
-# gputomo_room(NAME [DEPENDS room...] [EXCLUDE subfolder...] [LIBRARIES target...])
+# gputomo_room(NAME [COMPILE_AS kind] [DEPENDS room...] [EXCLUDE subfolder...] [LIBRARIES target...])
 #
 # Declares the library of src/NAME (its own .cpp files and those of its subfolders, without EXCLUDE). Headers are seen by
 # others as "NAME/header.hpp" through a folder of links that holds this room only, so a room can include nothing but itself
 # and the rooms it depends on.
 function(gputomo_room name)
-  cmake_parse_arguments(ROOM "" "" "DEPENDS;EXCLUDE;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ROOM "" "COMPILE_AS" "DEPENDS;EXCLUDE;LIBRARIES" ${ARGN})
   string(REPLACE "/" "_" id ${name})
   set(source_dir ${CMAKE_SOURCE_DIR}/src/${name})
   set(include_dir ${CMAKE_BINARY_DIR}/include/${id})
@@ -37,6 +37,10 @@ function(gputomo_room name)
     add_library(gputomo_${id} STATIC ${sources})
     target_include_directories(gputomo_${id} PUBLIC ${include_dir})
     target_link_libraries(gputomo_${id} PUBLIC ${depends} ${ROOM_LIBRARIES} PRIVATE gputomo_options)
+    if(NOT ROOM_COMPILE_AS)
+      set(ROOM_COMPILE_AS glue)
+    endif()
+    gputomo_compile_as(gputomo_${id} ${ROOM_COMPILE_AS})
   else()
     add_library(gputomo_${id} INTERFACE)
     target_include_directories(gputomo_${id} INTERFACE ${include_dir})

@@ -1,0 +1,53 @@
+# gputomo_compile_as(TARGET KIND): how a target is compiled, so that a fresh build is short.
+#
+# A kind is an optimisation level for release builds and a list of library headers that are compiled once (precompiled)
+# for all targets of that kind. The headers are those of libraries alone: no source may rely on them being there, which
+# builds with -DGPUTOMO_PRECOMPILE=OFF check.
+#
+#   simulation  what runs for minutes: simulated GPUs and deduction; all optimisations
+#   glue        everything else: -O1 compiles in two thirds of the time and is as fast where nothing runs for long
+#   json        glue that reads or writes JSON
+#   commands    the command line
+#   tests       GoogleTest on top of json, without optimisation: what takes time is in the rooms' own libraries
+option(GPUTOMO_PRECOMPILE "Precompile the headers of libraries" ON)
+
+set(gputomo_headers_simulation <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <numeric> <optional>
+    <random> <set> <span> <string> <string_view> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
+set(gputomo_headers_glue ${gputomo_headers_simulation})
+set(gputomo_headers_json ${gputomo_headers_glue} <nlohmann/json.hpp>)
+set(gputomo_headers_commands ${gputomo_headers_json} <CLI/CLI.hpp>)
+set(gputomo_headers_tests ${gputomo_headers_json} <gmock/gmock.h> <gtest/gtest.h>)
+
+# What the precompiled headers of a kind need.
+set(gputomo_libraries_simulation gputomo_fmt)
+set(gputomo_libraries_glue gputomo_fmt)
+set(gputomo_libraries_json gputomo_fmt nlohmann_json::nlohmann_json)
+set(gputomo_libraries_commands gputomo_fmt nlohmann_json::nlohmann_json CLI11::CLI11)
+set(gputomo_libraries_tests gputomo_fmt nlohmann_json::nlohmann_json GTest::gtest GTest::gmock)
+
+function(gputomo_compile_options target kind)
+  if(kind STREQUAL "tests")
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+  elseif(NOT kind STREQUAL "simulation")
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
+endfunction()
+
+function(gputomo_compile_as target kind)
+  gputomo_compile_options(${target} ${kind})
+  if(NOT GPUTOMO_PRECOMPILE)
+    return()
+  endif()
+  set(owner gputomo_headers_of_${kind})
+  if(NOT TARGET ${owner})
+    set(source ${CMAKE_BINARY_DIR}/generated/${owner}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "// Nothing: its target holds precompiled headers.\n")
+    add_library(${owner} OBJECT ${source})
+    target_link_libraries(${owner} PRIVATE ${gputomo_libraries_${kind}} gputomo_options)
+    gputomo_compile_options(${owner} ${kind})
+    target_precompile_headers(${owner} PRIVATE ${gputomo_headers_${kind}})
+  endif()
+  # Libraries define macros that the precompiled headers were compiled with.
+  target_link_libraries(${target} PRIVATE ${gputomo_libraries_${kind}})
+  target_precompile_headers(${target} REUSE_FROM ${owner})
+endfunction()
