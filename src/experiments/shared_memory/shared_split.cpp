@@ -168,6 +168,7 @@ Outcome SharedSplit::measure() {
 Outcome run(Context& context) {
     const auto names = names_of(context.findings, "paths.global.caches");
     const std::string cache = names.empty() ? "" : names.front();
+    if (cache.empty()) return {};
     const auto capacity = most_capacity(context.findings, cache);
     const auto line = least_of(context.findings, fmt::format("caches.{}.line", cache));
     if (capacity <= 0 || capacity > kMostOfSm || !line) return {};
