@@ -22,11 +22,13 @@ bool covers(std::string_view pattern, std::string_view path) {
 
 bool is_calibration(std::string_view path) { return path.starts_with("clock."); }
 
-/// The reader and all experiments of the plan that it declares, directly or through others, by id.
+/// The reader and all experiments that it declares, directly or through others, by id. An experiment of the catalogue
+/// that the plan leaves out counts too: reading what it provides is declared, and finds nothing.
 class Declared {
 public:
     Declared(const Experiment& reader, std::span<const Experiment* const> plan) {
-        for (const auto* experiment : plan) in_plan_.emplace(experiment->id, experiment);
+        for (const auto* experiment : plan) known_.emplace(experiment->id, experiment);
+        for (const auto& experiment : experiments::catalogue()) known_.emplace(experiment.id, &experiment);
         add(reader);
     }
     [[nodiscard]] bool contains(std::string_view id) const { return declared_.contains(id); }
@@ -39,9 +41,9 @@ private:
         if (!declared_.emplace(experiment.id, &experiment).second) return;
         for (const auto* ids : {&experiment.needs, &experiment.after})
             for (const auto id : *ids)
-                if (const auto found = in_plan_.find(id); found != in_plan_.end()) add(*found->second);
+                if (const auto found = known_.find(id); found != known_.end()) add(*found->second);
     }
-    std::map<std::string_view, const Experiment*> in_plan_, declared_;
+    std::map<std::string_view, const Experiment*> known_, declared_;
 };
 
 }  // namespace

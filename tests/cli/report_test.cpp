@@ -75,7 +75,7 @@ TEST_F(Report, ASurfaceIsDrawnWithModelsOverIt) {
 TEST_F(Report, ASurfaceOfAnotherGpuIsRefused) {
     const auto surface = source("recordings/h200-surface-sfu.json.gz");
     EXPECT_THAT(run({"report", "sim:gtx980", "--surface", surface, "--out", path("r.html")}).err,
-                HasSubstr("of NVIDIA H200; expected a surface of GeForce GTX 980"));
+                HasSubstr("was measured on NVIDIA H200; expected a surface of GeForce GTX 980"));
     EXPECT_EQ(run({"report", "sim:gtx980", "--surface", path("none.json"), "--out", path("r.html")}).code, 2);
     write("bad.json.gz", "\x1f\x8b not gzip");
     EXPECT_EQ(run({"report", path("bad.json.gz"), "--out", path("r.html")}).code, 2);

@@ -71,7 +71,7 @@ TEST_F(ScopeReport, SaysWhetherTheSecondBlockTakesOrLacks) {
     Outcome outcome;
     report_scope({.device = device, .findings = findings}, "caches.c.scope", sharing, "competition", outcome);
     EXPECT_EQ(outcome.estimates[0].value, results::Value(std::string("sm")));
-    EXPECT_THAT(outcome.estimates[0].note, HasSubstr("lacks 100% of what it alone had"));
+    EXPECT_THAT(outcome.estimates[0].note, HasSubstr("lacks 100% of the lines that it alone holds"));
 }
 
 TEST(Sharing, OneOfSeveralWarpsMakesItASchedulers) {
@@ -79,7 +79,7 @@ TEST(Sharing, OneOfSeveralWarpsMakesItASchedulers) {
     EXPECT_TRUE(report_scheduler("caches.c.scope", {{{0, 0.01}, {1, 0}, {2, 0.02}, {3, 0.9}}}, "warps", outcome));
     ASSERT_EQ(outcome.estimates.size(), 1U);
     EXPECT_EQ(outcome.estimates[0].value, results::Value(std::string("scheduler")));
-    EXPECT_THAT(outcome.estimates[0].note, HasSubstr("one takes 90% of what the first one had, the others at most 2%"));
+    EXPECT_THAT(outcome.estimates[0].note, HasSubstr("one evicts 90% of the first one's lines, the others at most 2%"));
     // Two of four, all, none, an unclear one, and a single warp decide nothing.
     for (const auto& losses : std::vector<std::vector<double>>{
              {0.9, 0, 0.9, 0}, {0.9, 0.9, 0.9, 0.9}, {0.1, 0, 0, 0}, {0.9, 0.4, 0, 0}, {0.9}}) {

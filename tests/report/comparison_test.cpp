@@ -122,8 +122,9 @@ TEST(Html, ListsDifferencesFromTheGenerationBefore) {
     EXPECT_THAT(
         text, AllOf(HasSubstr("<b>4 cycles</b><span>FP32 add latency</span><small>was 20 cycles</small>"),
                     HasSubstr("<small>was 200 warps</small>"), HasSubstr("<a href='#earlier'>Changes since old</a>")));
-    EXPECT_THAT(text, HasSubstr("2 of 10 values that are known of both differ")) << "the latency and the capability";
-    EXPECT_THAT(text, HasSubstr("an SM holds 32, so threads need several loads in flight"));
+    EXPECT_THAT(text, HasSubstr("Of the values that are known of both, 2 of 10 differ."))
+        << "the latency and the capability";
+    EXPECT_THAT(text, HasSubstr("an SM holds only 32, so threads need several loads in flight"));
     EXPECT_THAT(html(now, {.device = "new"}), AllOf(Not(HasSubstr("was ")), Not(HasSubstr("id=earlier"))));
 }
 

@@ -89,8 +89,10 @@ TEST(Predictions, RefuseUnknownListingsLinesAndLeaves) {
     EXPECT_THAT(refusal("predict('chains', 'latency')"), HasSubstr("the name of a listing, not 'chains'"));
     EXPECT_THAT(refusal("predict('chain', 'colour')"),
                 AllOf(HasSubstr("one of 'issue_times', 'latency'"), HasSubstr("'rate'")));
-    EXPECT_THAT(refusal("predict('chain', 'latency', 1)"),
-                HasSubstr("a number (1) alone; expected 'LABEL', 'LEAF', NUMBER or LINE, COUNT"));
+    EXPECT_THAT(
+        refusal("predict('chain', 'latency', 1)"),
+        HasSubstr(
+            "found a number (1) alone as an argument of predict; expected 'LABEL', or 'LEAF', NUMBER, or LINE, COUNT"));
     EXPECT_THAT(refusal("predict('chain', 'latency', 1, 'x')"), HasSubstr("a number (1) alone"));
     EXPECT_THAT(refusal("predict('chain', 'latency', 2, 4)"), HasSubstr("line 2 of listing has no such access"));
     EXPECT_THAT(refusal("predict('chain', 'latency', 1, 33)"), HasSubstr("expected 1 to 32"));
@@ -98,7 +100,8 @@ TEST(Predictions, RefuseUnknownListingsLinesAndLeaves) {
                 HasSubstr("found 'caches.l2.latency' as an argument of predict"));
     EXPECT_THAT(refusal("predict('chain', 'latency', 'issue.ilp_latency', 2.5)"),
                 HasSubstr("found 2.5 for issue.ilp_latency as an argument of predict"));
-    EXPECT_THAT(refusal("predict('chain', 'latency', 0, 4)"), HasSubstr("line 0; expected a line of the listing"));
+    EXPECT_THAT(refusal("predict('chain', 'latency', 0, 4)"),
+                HasSubstr("found line 0 as an argument of predict; expected a line of the listing"));
     EXPECT_THAT(refusal("predict('branch', 'latency', 'in')"),
                 HasSubstr("--taken in: kernel '' has no such label; expected one of out"));
 }

@@ -99,8 +99,7 @@ std::string differences(const std::pair<std::string, const machine::Machine*>& g
     if (rows.empty()) return {};
     return fmt::format(
         "<h2 id=earlier>Different from {}</h2><p>A GPU of the generation before. Of the values that are known of both, "
-        "{} "
-        "of {} differ.</p><details><summary>All values that differ</summary>{}</details>",
+        "{} of {} differ.</p><details><summary>All values that differ</summary>{}</details>",
         escaped(earlier.first), rows.size(), all, comparison_table(rows, columns));
 }
 
