@@ -14,8 +14,8 @@ namespace gputomo::experiments {
 namespace {
 
 /// Loops for the rate, the best of which counts. They fit an instruction cache of 4 KiB. Two chains fill the issue
-/// slots of current SMs; with more, the warps drift apart and the rate falls by up to 2%. But if registers suffice for
-/// a few warps only, only more chains cover the latency.
+/// slots of current SMs; with more, the warps drift apart and the rate falls by up to 2%. If registers suffice for a
+/// few warps only, however, only more chains cover the latency.
 constexpr LoopShape kLoops[] = {{384, 1}, {384, 2}, {384, 4}};
 /// Loops of operations that are several instructions: here `operations` counts machine instructions.
 constexpr LoopShape kShortLoops[] = {{480, 1}, {480, 2}};
@@ -35,7 +35,7 @@ std::span<const LoopShape> shapes_of(const TimedOperation& operation) {
 /// operation.
 int count_of(const LoopShape& shape, int size) { return std::max(kFewestOperations, shape.operations / size / 8 * 8); }
 
-/// The same shape with this many operations.
+/// Returns `shape` with `operations` operations and its own number of chains.
 LoopShape with_operations(const LoopShape& shape, int operations, int size) {
     return {operations * size, shape.chains};
 }
@@ -81,7 +81,7 @@ std::unique_ptr<ChainLoop> LoopRates::make(const LoopShape& shape) {
     return loop;
 }
 
-/// The same loop with `operations` operations, at the same number of warps.
+/// Measures the loop of `whole` with `operations` operations instead, at the same number of warps.
 LoopRate LoopRates::shorter(const LoopRate& whole, int operations) {
     const LoopShape shape = with_operations(whole.shape, operations, size_);
     measured_.push_back({{count(shape), shape.chains}, whole.warps, make(shape)->throughput(whole.warps, warp_size_)});
@@ -90,8 +90,8 @@ LoopRate LoopRates::shorter(const LoopRate& whole, int operations) {
 
 /// An iteration takes the time of its operations and that of its control; a loop of half as many operations
 /// separates them. The rate stays as measured if this makes the control negative. If it makes the control long,
-/// something else than the number of operations may differ, and a loop of a quarter of them must confirm the rate:
-/// few warps may cover the latency of the operation but not the whole latency of a branch.
+/// something else than the number of operations may differ. Few warps, for example, may cover the latency of the
+/// operation but not the whole latency of a branch. A loop of a quarter of the operations must then confirm the rate.
 double LoopRates::without_control(const LoopRate& whole) {
     const auto cycles = [](const LoopRate& loop) { return loop.shape.operations / loop.rate; };
     const LoopRate half = shorter(whole, whole.shape.operations / 2);

@@ -17,8 +17,8 @@ namespace gputomo::experiments {
 /// read at most.
 [[nodiscard]] results::Estimate rate_estimate(std::string path, double rate, const Evidence& evidence);
 
-/// Lanes are a whole number and divide evenly among an SM's schedulers. Of the whole numbers that the rate allows, this
-/// is the one that can be halved most often, or the rate itself if it allows none.
+/// Lanes are a whole number and divide evenly among an SM's schedulers. The result is that whole number allowed by the
+/// rate which can be halved most often, or the rate itself if it allows none.
 [[nodiscard]] double whole_lanes(double rate);
 
 }  // namespace gputomo::experiments

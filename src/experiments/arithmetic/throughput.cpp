@@ -71,8 +71,8 @@ results::Trace trace_of(const TimedOperation& operation, const Sweep& sweep) {
 /// A pipeline is full at this share of its best rate; the ramps at both ends of a run take 1%.
 constexpr double kFull = 0.97;
 
-/// Says with how many warps of one chain the pipeline is full from then on, and with how many it is not although they
-/// cover its latency (Wong 2010, Fig. 6: six and seven).
+/// Says from how many warps of one chain the pipeline is full. It also lists the numbers of warps that cover its
+/// latency but do not fill it (Wong 2010, Fig. 6: six and seven).
 std::string filling(const Sweep& sweep, std::optional<double> latency, int warp_size) {
     const auto& rates = sweep.rates.front();
     const double best = std::ranges::max(rates);

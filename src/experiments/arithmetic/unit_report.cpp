@@ -122,7 +122,7 @@ private:
     }
 
     /// Whether a machine instruction that takes turns with a unit's simplest one, at a lower rate, may have a unit of
-    /// its own: either the unit executes it more slowly, or dispatching to another unit keeps this one waiting. No
+    /// its own. Either the unit executes it more slowly, or dispatching to another unit keeps this one waiting. No
     /// timing distinguishes the two.
     [[nodiscard]] bool may_have_own(std::size_t operation, std::size_t unit) const {
         const auto& rated = operations_[operation];
@@ -153,8 +153,8 @@ private:
         add(decided(path, candidates.front(), evidence));
     }
 
-    /// Without machine code, the number of instructions is how many latencies of its unit the operation takes, and how
-    /// many times as long it keeps the unit busy as the unit's simplest operation.
+    /// Without machine code, two ratios to the unit's simplest operation show the number of instructions. They compare
+    /// the latencies of both operations, and the times for which they keep the unit busy.
     void add_instructions(std::size_t operation) {
         const std::string path = leaf(operation, "instructions");
         const auto verdict = map_.verdict(operation);

@@ -26,7 +26,7 @@ constexpr double kConfidence = 0.97;
 /// A smaller one may not overflow the L2; a larger one takes longer.
 constexpr std::int64_t kTimesL2 = 8;
 constexpr std::int64_t kLargestUncached = std::int64_t{4} << 20;
-/// At most 1/8 of device memory; twice that is allocated to align the buffer.
+/// The largest array takes no more than 1/8 of device memory; twice that is allocated to align the buffer.
 constexpr std::int64_t kPartOfMemory = 8;
 /// Bytes over which lines that lie far apart are spread, which is more than a pass over an array needs.
 constexpr std::uint64_t kRoom = std::uint64_t{64} << 20;

@@ -15,8 +15,8 @@ namespace {
 constexpr std::uint64_t kLargestNear = std::uint64_t{2} << 20;
 /// Loads of one pass of them, at most: larger arrays are loaded in longer steps.
 constexpr std::uint64_t kMostNearLoads = 1 << 16;
-/// If the nearest latencies of both sweeps differ by more than this share, they do not start at the same cache. Nor do
-/// they if one misses in arrays that the other's first cache serves.
+/// If the nearest latencies of both sweeps differ by more than this share, they do not start at the same cache. They
+/// also start at different caches if one misses in arrays that the other's first cache serves.
 constexpr double kNearer = 0.1;
 
 results::Trace trace_of(std::string name, const deduce::LevelSweep& sweep) {

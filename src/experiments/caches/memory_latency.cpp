@@ -34,8 +34,8 @@ public:
           warm_(threshold > 0 ? kWarmLoads : offsets.size()) {}
 
     /// Latencies on one SM; nothing if most loads hit wherever the run starts. A cache may still hold lines that were
-    /// written last. Then the few misses are not used, because they may be slow for other reasons, such as a new page,
-    /// and the run is repeated elsewhere in the sequence.
+    /// written last. The run is then repeated elsewhere in the sequence. Its few misses are not used, because they may
+    /// be slow for other reasons, such as a new page.
     std::vector<double> on_sm(std::uint32_t sm) {
         for (std::uint64_t place = 0; place < kPlaces; ++place) {
             auto latencies = far_.on_sm(written_, at_, warm_, kLoadsPerSm, sm);

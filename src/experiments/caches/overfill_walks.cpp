@@ -11,7 +11,7 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr double kConfidence = 0.9;
-/// Sizes up to so many times the first that overflows, each so many times the one before.
+/// Measured sizes range up to `kTimesOverflow` times the first that overflows; each is `kStep` times the one before.
 constexpr double kTimesOverflow = 2.5, kStep = 1.19;
 /// Sizes tried in addition where hits end, and where the share of misses beyond is looked at.
 constexpr std::uint64_t kRefined = 14;

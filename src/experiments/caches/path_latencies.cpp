@@ -18,9 +18,9 @@ namespace {
 
 /// Confidence of a latency; a chosen value.
 constexpr double kConfidence = 0.97;
-/// Passes after which an array that fits is resident under any replacement policy, and loads that are then timed: as
-/// many as the array has lines, between the two bounds.
+/// Passes after which an array that fits is resident under any replacement policy.
 constexpr std::uint64_t kWarmLaps = 4;
+/// One load per line of the array is then timed, but no more than `kLoads` and no fewer than `kLoadsPerSm` loads.
 constexpr std::uint64_t kLoads = 1024, kLoadsPerSm = 256;
 /// A load that takes less than this share of global memory's latency hits in a cache.
 constexpr double kOfMemory = 0.7;

@@ -36,7 +36,7 @@ struct Sharing {
     [[nodiscard]] std::uint32_t most_taking() const;
 };
 
-/// Bytes of the arrays of two blocks for a cache or TLB that holds between `least` and `most` bytes: the first block's
+/// Bytes of the arrays of two blocks for a cache or TLB that holds between `least` and `most` bytes. The first block's
 /// array certainly fits, both together certainly do not.
 struct Footprints {
     Footprints(std::uint64_t least, std::uint64_t most);
@@ -52,9 +52,9 @@ struct Footprints {
 void report_scope(const Context& context, const std::string& path, const Sharing& sharing, const std::string& method,
                   Outcome& outcome);
 
-/// If only one of several warps of another block on SM 0, one for each scheduler, evicts the first warp's lines, adds
-/// the estimate that each scheduler has a cache of its own and returns true. `warps`: what each warp evicts, by its
-/// number.
+/// Another block on SM 0 runs several warps, one for each scheduler. If only one of them evicts the first warp's lines,
+/// this adds the estimate that each scheduler has a cache of its own and returns true. `warps`: what each warp evicts,
+/// by its number.
 [[nodiscard]] bool report_scheduler(const std::string& path, const Sharing& warps, const std::string& method,
                                     Outcome& outcome);
 

@@ -46,13 +46,13 @@ std::vector<results::Estimate> clock_scope_estimates(const std::vector<std::vect
     Evidence evidence{std::string(kMethod), kConfidence};
     evidence.note = fmt::format("{} groups of {} to {} SMs", groups.size(), smallest.size(), largest.size());
     if (groups.size() == 1) return {decided("clock.scope", std::string("gpu"), evidence)};
-    // Two registers may read nearly the same by chance, but clusters of one SM do not exist beside larger ones.
+    // Two registers may happen to read nearly the same, but clusters of one SM do not exist beside larger ones.
     const auto alone = std::ranges::count(groups, std::size_t{1}, &std::vector<std::uint32_t>::size);
     if (2 * alone > std::ssize(groups)) return {decided("clock.scope", std::string("sm"), evidence)};
     // GPCs differ in size, because faulty SMs are disabled; a TPC has few SMs and always all of them.
     if (largest.size() > kMostSmsPerTpc) {
         std::vector<results::Estimate> estimates{decided("clock.scope", std::string("gpc"), evidence)};
-        // Two registers that read the same by chance would merge two clusters.
+        // Two registers that happen to read the same would merge two clusters.
         if (largest.size() < 2 * smallest.size())
             estimates.push_back(decided("topology.sms_per_gpc", static_cast<std::int64_t>(largest.size()), evidence));
         return estimates;

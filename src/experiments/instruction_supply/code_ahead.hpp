@@ -6,9 +6,9 @@
 
 namespace gputomo::experiments {
 
-/// Finds out whether a miss prefetches the code after it. If so, the geometries in `findings` are replaced: neighbours
+/// Finds out whether a miss prefetches the code after it. If so, the geometries in `findings` are replaced. Neighbours
 /// of a line show its size (deduce/cache/neighbours.hpp), for short lines together with the places at which a warp
-/// waits, and shares of misses show the capacity.
+/// waits. Shares of misses show the capacity.
 void find_code_ahead(Context& context, InstructionChase& chase, const PathQuestion& question, PathFindings& findings,
                      Outcome& outcome);
 

@@ -32,7 +32,7 @@ std::uint64_t sweep_bytes(const Findings& findings) {
 }
 
 /// The steps that wait for their code. Steps that do not wait take equally long, except for a few cycles in which other
-/// warps issue; the others take as long as the level that holds their code. The border lies where the ratio of
+/// warps issue. Steps that wait take as long as the level that holds their code. The border lies where the ratio of
 /// neighbouring times above the fastest is largest.
 std::vector<deduce::FetchSample> places_of(const std::vector<FetchStep>& steps, double least) {
     std::vector<double> sorted;

@@ -45,7 +45,7 @@ std::string constant_cache_of(const Findings& findings, double capacity) {
 }
 
 /// Finds the caches that constants share (Wong 2010, IV-J5), and the part of a latency that the branch to a slot
-/// overlaps with: the difference between the latencies of one cache on both paths.
+/// overlaps with. The overlapped part is the difference between the latencies of one cache on both paths.
 void find_shared(Context& context, InstructionChase& chase, const PathQuestion& question, PathFindings& findings,
                  Outcome& outcome) {
     std::vector<double> hidden;
