@@ -1,4 +1,4 @@
-// Units found by pairs, on simulated SMs that nobody built.
+// Units found by pairs, on simulated SMs that no real GPU has.
 #include "experiments/experiment.hpp"
 #include "machine/json.hpp"
 #include "quiet_context.hpp"

@@ -37,7 +37,7 @@ machine::Machine with(const std::vector<Constants>& caches) {
     }
     for (std::size_t i = caches.size() + 1; i < 4; ++i) machine.caches.erase("constant_l" + std::to_string(i));
     machine.paths["constant"].caches.set(names);
-    // Of their own: nothing else shares them.
+    // Instructions have a cache of their own, which no other path shares.
     machine.paths["instruction"].caches.set({"instruction_l1"});
     return machine;
 }

@@ -1,5 +1,4 @@
-// Experiments on a simulated GPU whose loads jitter and meet accidents: what they find is what they find of a quiet
-// one.
+// Experiments on a simulated GPU whose loads jitter and have outliers find what they find on a quiet one.
 #include "experiments/experiment.hpp"
 #include "machine/json.hpp"
 #include "measure/chase/pointer_chase.hpp"
@@ -25,7 +24,7 @@ std::unique_ptr<sim::SimulatedDevice> gpu(const std::string& name, std::uint64_t
                             {.id = "sim:" + name, .seed = seed, .noise = noise});
 }
 
-/// Of a chase over 16 lines.
+/// Returns the record overhead of a chase over 16 lines.
 double record_overhead(device::Device& device, bool start_to_start) {
     const device::Buffer memory(device, Bytes{4096});
     std::vector<device::Address> ring;

@@ -111,8 +111,8 @@ TEST(L2Copy, GainsGrowUpToTheSizeOfTheCache) {
     EXPECT_EQ(std::get<std::int64_t>(outcome.estimates.front().value), bytes);
 }
 
-/// A warp may have three loads under way, an SM 43 (Kepler-like): longer latency makes both slower, and their number is
-/// what all shapes have in common.
+/// A warp may have three loads in flight, an SM 43 (Kepler-like). Longer latency makes both slower, and the number of
+/// loads in flight is what all shapes have in common.
 TEST(AccessPatterns, PlacesAreToldFromARate) {
     auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/k20.json");
     const auto device = sim::make_device(machine, {.id = "sim:k20"});

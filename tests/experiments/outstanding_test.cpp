@@ -75,8 +75,8 @@ TEST(SimulatedK20, HasAPendingRequestTableAndTheSpikesOfTheFigures) {
         << "Fig. 8: none";
 }
 
-/// Without a table nothing is decided, and what was seen under way at once is said. The first pass over the array used
-/// to read beyond it where the L2 is smaller than what a block reads at once.
+/// Without a table nothing is decided, and the estimates report how many lines and loads were in flight at once. The
+/// first pass over the array used to read beyond it where the L2 is smaller than what a block reads at once.
 TEST(SimulatedM2070, WithoutATableAndWithASmallL2TellsWhatWasUnderWayAtOnce) {
     auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/m2070.json");
     auto& l2 = machine.caches.at("l2");

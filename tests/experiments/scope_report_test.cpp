@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// A GPU of so many SMs in clusters of 18, and what the SMs from 0 on take from SM 0.
+/// A GPU in clusters of 18 SMs, with one SM for each entry of `losses`. Entry i is what SM i takes from SM 0.
 class ScopeReport : public ::testing::Test {
 protected:
     results::Estimate scope_of(const std::vector<double>& losses) {

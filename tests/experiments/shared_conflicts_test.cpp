@@ -41,7 +41,7 @@ void expect_back(Banks truth) {
 TEST(SharedConflictsTest, BanksOfEveryGenerationAreRecovered) {
     const Banks generations[] = {
         {16, 4, 1, 16, 16}, {32, 4, 1, 38, 32}, {32, 8, 1, 30, 32}, {32, 4, 2, 30, 32}, {32, 4, 1, 2, 32}};
-    // Nobody built these.
+    // No real GPU has these banks.
     const Banks others[] = {
         {12, 4, 1, 7, 32}, {64, 4, 1, 3, 16}, {16, 4, 1, 5, 8}, {24, 8, 2, 4, 16}, {16, 16, 1, 2, 8}};
     for (const auto& truth : others) expect_back(truth);

@@ -50,8 +50,9 @@ struct BlockRecord {
     std::uint32_t end = 0;
 };
 
-/// Records start, SM and end of each block, which spins in between. The last clock read and its store come twice: the
-/// time from one read to the other is that of the second read and store, between the recorded end and the exit.
+/// Records start, SM and end of each block, which spins in between. The last clock read and its store come twice. The
+/// time from one read to the other is that of the second read and store, which lie between the recorded end and the
+/// exit.
 ptx::KernelBuilder block_kernel(ptx::Target target) {
     ptx::KernelBuilder k("block_times", target);
     const Reg start = k.entry_clock32();

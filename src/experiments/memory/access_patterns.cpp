@@ -27,8 +27,8 @@ constexpr int kWord = 4;
 /// Launches of each point, of which the fastest counts.
 constexpr int kRuns = 3;
 constexpr int kWarp = AccessLoop::kWarp, kMostWarps = AccessLoop::kMostWarps;
-/// Schedulers of an SM take warps in turn, so that every fourth warp belongs to the same one on each GPU with four of
-/// them (compute capability 3.0 and later).
+/// Schedulers of an SM take warps in turn. Every fourth warp therefore belongs to the same scheduler on each GPU with
+/// four of them (compute capability 3.0 and later).
 constexpr int kSchedulers = 4;
 /// Loads of a thread, at most `kMostOfLines` if they touch several lines, which is enough. ptxas tracks no more
 /// than 63.

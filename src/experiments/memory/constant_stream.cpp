@@ -27,9 +27,9 @@ struct BlockResult {
     std::uint32_t claim = 0, begin = 0, end = 0, padding = 0;
 };
 
-/// One thread on each of `active` SMs follows its rings: first on the first SM of each of the `groups` groups of `per`
-/// SMs, then on the second SM of each group, which begins elsewhere. An untimed pass before the timed ones runs the
-/// same code.
+/// One thread on each of `active` SMs follows its rings. `active` counts the first SM of each of the `groups` groups of
+/// `per` SMs, and then the second SM of each group. The second SM begins elsewhere. An untimed pass before the timed
+/// ones runs the same code.
 ptx::KernelBuilder bandwidth_kernel(ptx::Target target) {
     ptx::KernelBuilder k("constant_bandwidth", target);
     std::vector<Reg> starts;

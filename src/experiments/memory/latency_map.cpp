@@ -150,7 +150,7 @@ private:
         return trace;
     }
 
-    /// Of the last cache, if all SMs share it.
+    /// Adds the partitions and the far latency of the last cache, if all SMs share it.
     void conclude(const deduce::Partitions& partitions, Outcome& outcome) const {
         const auto caches = names_of(context_.findings, "paths.global.caches");
         // The loads go past the first cache of an SM.

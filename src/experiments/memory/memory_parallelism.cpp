@@ -1,5 +1,5 @@
-// How many bytes must be in flight to saturate a cache or memory: rates of one SM and of all against bytes in flight,
-// for each kind of access.
+// How many bytes must be in flight to saturate a cache or memory. The experiment measures the rates of one SM and of
+// all SMs against bytes in flight, for each kind of access.
 #include "experiments/experiments.hpp"
 
 #include "experiments/caches/known_caches.hpp"
@@ -25,8 +25,8 @@ namespace {
 constexpr double kConfidence = 0.9;
 constexpr std::array kLoads{1, 2, 4, 8};
 constexpr std::array kWarps{1, 2, 4, 8, 12, 16, 20, 24, 28, 32};
-/// An array of this share of a cache is resident in it, and one this many times as large is in none, even though
-/// capacities are known only roughly.
+/// An array of `kPart` of a cache's capacity is resident in that cache. An array of `kTimesCache` times the capacity is
+/// resident in none. Both hold even though capacities are known only roughly.
 constexpr double kPart = 0.25;
 constexpr std::int64_t kTimesCache = 4;
 constexpr std::int64_t kSmallestArray = std::int64_t{1} << 20, kLargestArray = std::int64_t{1} << 30;

@@ -29,8 +29,9 @@ constexpr double kConfidence = 0.85;
 /// Sizes in bytes over which throughput is measured (Volkov 2016, Fig. 6.6).
 constexpr std::int64_t kSmallest = std::int64_t{1} << 20, kLargest = std::int64_t{1} << 28,
                        kQuickLargest = std::int64_t{1} << 25;
-/// The size at which the number of warps varies: the smallest that is `kTimesCache` times the largest cache and that an
-/// array twice as large slows by less than `kFlat`. The thesis chooses it by eye. In larger arrays TLBs may thrash.
+/// The number of warps varies at the smallest size that meets two conditions. It is at least `kTimesCache` times the
+/// largest cache, and an array twice as large is slower by at most `kFlat`. The thesis chooses the size by eye. In
+/// larger arrays TLBs may thrash.
 constexpr std::int64_t kLeast = std::int64_t{1} << 22, kTimesCache = 4;
 constexpr double kFlat = 1.0 / 16;
 /// Warps of an SM; a few of them reach the peak of the throughput.

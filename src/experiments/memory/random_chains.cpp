@@ -72,10 +72,10 @@ private:
     int half_;
 };
 
-/// One cycle through all pointers of an array, by a linear congruential generator (Hull and Dobell 1962: the multiplier
-/// is one more than a multiple of 4, the increment is odd, the modulus a power of 2). Places are shuffled, because the
-/// low bits of its numbers repeat after few steps, and threads that begin powers of 2 apart would meet in one set of a
-/// cache.
+/// One cycle through all pointers of an array, by a linear congruential generator (Hull and Dobell 1962). The
+/// multiplier is one more than a multiple of 4, the increment is odd, and the modulus is a power of 2. The low bits of
+/// the generator's numbers repeat after few steps, so the places are shuffled. Without that, threads that begin powers
+/// of 2 apart would meet in one set of a cache.
 std::vector<std::uint64_t> chain(device::Address base, std::int64_t bytes) {
     constexpr std::uint64_t kMultiplier = 0x5851F42D4C957F2D, kIncrement = 0x14057B7EF767814F;
     const auto pointers = static_cast<std::uint64_t>(bytes / kPointerBytes);

@@ -10,8 +10,8 @@ namespace {
 /// The loop's control takes at most this share of an iteration; a larger correction is an error of the two rates.
 constexpr double kMostControl = 0.05;
 /// Samples of a stream at each occupancy. Under load they differ by a percent, which is much for a fit of latency over
-/// throughput, so their mean counts. Of one warp on each SM the fastest counts, because a chain comes to a new page now
-/// and then, and its loads then wait for translation as well.
+/// throughput, so their mean counts. If each SM runs one warp, the fastest sample counts. A chain comes to a new page
+/// now and then, and its loads then wait for translation as well.
 constexpr int kStreamSamples = 2;
 
 /// Instructions per cycle without the loop's control, from iterations of two lengths with `whole` and `half`

@@ -13,7 +13,7 @@ class ControlFreeMix {
 public:
     ControlFreeMix(Context& context, const MixShape& shape, LinkedArray& array, Outcome& outcome);
 
-    /// Of one SM with this many warps; nothing if the occupancy was not attained.
+    /// Instructions per cycle of one SM with this many warps; nothing if the occupancy was not attained.
     [[nodiscard]] std::optional<double> instructions_per_cycle(int warps);
 
 private:
@@ -29,7 +29,7 @@ public:
     RepeatedMix(Context& context, const MixShape& shape, LinkedArray& array, Counts counts)
         : mix_(context.device, shape, array), counts_(counts) {}
 
-    /// Of one SM with this many warps; nothing if the occupancy was not attained.
+    /// Instructions per cycle of one SM with this many warps; nothing if the occupancy was not attained.
     [[nodiscard]] std::optional<double> instructions_per_cycle(int warps);
     [[nodiscard]] const CompiledKernel& compiled() const { return mix_.compiled(); }
 

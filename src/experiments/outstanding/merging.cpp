@@ -55,8 +55,8 @@ void find_merging(Setup& setup) {
         setup.outcome.estimates.push_back(std::move(merge));
         return;
     }
-    // A refused request gets its data from the SM's cache or, without one, from as far away as the first request. The
-    // issue of so many warps may take longer than that and hide it.
+    // A refused request gets its data from the SM's cache or, without one, from as far away as the first request.
+    // Issuing the requests of `kLargestBlock / kWarpSize` warps may take longer than that and hide it.
     const auto& cycles = setup.outcome.traces.back().columns[1].values;
     const double cost = setup.place == "paths.global" ? setup.far_hit : setup.overhead,
                  spread = cycles.empty() ? 0 : cycles.back() - cycles.front();

@@ -49,7 +49,8 @@ void plot(Setup& setup, const std::string& name, InFlightShape shape, const InFl
     setup.outcome.traces.push_back(std::move(trace));
 }
 
-/// The same number of loads in launches that each differ in one thing, which shows what limits the loads in flight.
+/// Plots launches of many loads that each differ from the first plot in one thing. The differences show what limits the
+/// loads in flight.
 void plot_variations_of_many(Setup& setup) {
     constexpr int kMany = 32, kStep = 64;
     plot(setup, "many", {.count = kMany}, {.share = kWarpSize}, kStep);

@@ -18,7 +18,7 @@ using deduce::OutstandingUnit;
 constexpr int kStepsAround = 5, kLoadsOfPattern = 4;
 /// A step is where it was predicted if it lies within this share of the predicted number.
 constexpr double kPredicted = 0.03;
-/// Fewest points of a curve in which a step can be told from its neighbours.
+/// Fewest points of a curve in which a step can be distinguished from its neighbours.
 constexpr std::size_t kFewestPoints = 6;
 
 /// Threads of launches around the one that fills the table.

@@ -40,7 +40,7 @@ struct Setup {
     std::string place;
     /// Cycles of a load that hits beyond the SM's own caches.
     double far_hit = 0;
-    /// Of `far_hit`, the cycles that the measurement itself and the SM's cache take at most.
+    /// Cycles of `far_hit` that the measurement itself and the SM's cache take at most.
     double overhead = 0;
     /// Loads of a thread up to which limits are looked for.
     int most_loads;

@@ -19,8 +19,8 @@ constexpr double kShareOfCache = 0.75;
 /// Chosen bounds of the array, in bytes: a pass over a larger one takes longer and measures nothing else.
 constexpr std::int64_t kLargestArray = std::int64_t{16} << 20;
 constexpr std::int64_t kSmallestArray = std::int64_t{2} << 20;
-/// An array for launches from memory is this many times the L2, so that a line is evicted before its next use; at most
-/// the second constant in bytes.
+/// An array for launches from memory is `kTimesCache` times as large as the L2, so that a line is evicted before its
+/// next use. It has at most `kLargestUncached` bytes.
 constexpr std::int64_t kTimesCache = 4;
 constexpr std::int64_t kLargestUncached = std::int64_t{256} << 20;
 

@@ -41,8 +41,9 @@ public:
     /// Machine-code checks and warnings go to `outcome`.
     InFlightSurface(device::Device& device, std::int64_t l2_bytes, bool in_memory, Outcome& outcome);
 
-    /// Nothing if registers do not suffice for the threads, if the array is too small, or if the driver's compiler puts
-    /// other instructions between the accesses (a warning says so). Throws CodeMismatch if it does so to one access.
+    /// Returns nothing if registers do not suffice for the threads, or if the array is too small. It also returns
+    /// nothing, with a warning, if the driver's compiler puts other instructions between the accesses. Throws
+    /// CodeMismatch if the compiler does so to one access.
     [[nodiscard]] std::optional<InFlightPoint> measure(InFlightShape shape, const InFlightPattern& pattern,
                                                        int threads);
     /// Cycles until one warp has the data of an access that hits in the nearest cache that `access` may use.

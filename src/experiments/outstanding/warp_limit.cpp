@@ -43,7 +43,8 @@ std::vector<OutstandingPoint> loads_of(Setup& setup, int warps, InFlightSurface&
     return points;
 }
 
-/// The fit with a limit of 0 where a limit explains the launches hardly better than none.
+/// Returns the fit. Its limit is 0 unless a limit reduces the error to less than `kWarpLimitGain` of the error without
+/// one.
 deduce::WarpLoadsFit limit_of(std::span<const OutstandingPoint> points) {
     auto fit = deduce::fit_warp_loads(points);
     if (fit.error >= kWarpLimitGain * fit.error_without) fit.limit = 0;

@@ -1,10 +1,10 @@
 // How much longer a page walk takes if the page-table entry comes from memory instead of a cache (Mei 2014, Table 3,
 // patterns 3 and 5).
 //
-// One chase visits enough pages to evict the timed ones from all TLBs, then enough lines of two or three pages to evict
-// all data and the page table from the last cache, then the timed pages. A second chase visits the neighbour of each
-// timed page just before: its entry lies in the same line of the page table, which a cache then holds. Data and TLBs
-// miss in both.
+// One chase has three parts. It first visits enough pages to evict the timed ones from all TLBs. It then visits enough
+// lines of two or three pages to evict all data and the page table from the last cache. Finally it visits the timed
+// pages. A second chase visits the neighbour of each timed page just before: its entry lies in the same line of the
+// page table, which a cache then holds. Data and TLBs miss in both.
 #include "experiments/experiments.hpp"
 
 #include "experiments/caches/known_caches.hpp"
@@ -29,8 +29,8 @@ namespace {
 constexpr double kConfidence = 0.95;
 /// Timed pages, and the fewest page-table entries between two of them: no line of a page table holds more entries.
 constexpr std::uint64_t kCounted = 6, kApart = 32;
-/// Visiting this many times the entries of the TLBs, and the bytes of the caches, evicts everything else, even if only
-/// half of the fills replace the oldest entry.
+/// Visiting this many times the entries of the TLBs, and the bytes of the caches, evicts everything else. This holds
+/// even if only half of the fills replace the oldest entry.
 constexpr std::uint64_t kTurnover = 3;
 /// Most elements of a chase. Larger caches would take too long to flush line by line.
 constexpr std::uint64_t kMostElements = 1 << 18;

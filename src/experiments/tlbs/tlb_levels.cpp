@@ -18,8 +18,8 @@ constexpr double kConfidence = 0.95;
 constexpr std::uint64_t kMostLoads = 1 << 14;
 /// Budget of the eviction-set search in loads. Each costs several others, which measure the latency of the data.
 constexpr std::uint64_t kGroupTestLoads = 1 << 20;
-/// If a window of active pages is at least this many times the smallest range that overflows a level, the level is
-/// measured within one window, which avoids switches between windows.
+/// A level is measured within one window of active pages, which avoids switches between windows, if the window is large
+/// enough. It must be at least this many times the smallest range that overflows the level.
 constexpr double kEnoughOfWindow = 1.5;
 
 /// The TLB and how many other entries evict one of its own. Policies other than LRU and FIFO now and then keep an entry

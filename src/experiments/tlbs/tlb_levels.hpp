@@ -12,8 +12,8 @@
 
 namespace gputomo::experiments {
 
-/// Bytes between the loads of the sweep over a plain array, at most what an entry of the first TLB spans, and bytes of
-/// the pages of plain arrays.
+/// `kPlainStride`: bytes between the loads of the sweep over a plain array, at most what an entry of the first TLB
+/// spans. `kPlainPage`: bytes of the pages of plain arrays.
 inline constexpr std::uint64_t kPlainStride = std::uint64_t{64} << 10, kPlainPage = 4096;
 
 /// A TLB as one window shows it.

@@ -80,8 +80,8 @@ void settle(TranslationChase& chase, std::uint64_t stride, double clock_step, bo
         if (!jitter) {
             if (level.by_range.empty()) continue;
             const auto [low, high] = std::ranges::minmax(level.by_range);
-            // The steps shift all loads of the small range that shows the first level alike, but the jitter of its few
-            // elements does not even out, so its first latency stays.
+            // The steps shift all loads of the small range that shows the first level alike. However, the jitter of the
+            // few elements of that range does not even out, so the level keeps its first latency.
             if (clock_step <= 1)
                 level.latency = median(level.by_range);
             else if (&level != &levels.front())

@@ -16,7 +16,7 @@ struct TranslationLevel {
     std::uint64_t fits = 0;       ///< bytes of the largest measured range without slower loads
     std::uint64_t overflows = 0;  ///< bytes of the next larger range; 0 if there is none
     /// Latency in each range, in cycles. If the clock steps in several cycles, all slow loads of one range may begin at
-    /// the same part of a step, and read up to half a step too little or too much.
+    /// the same part of a step. They then read up to half a step too little or too much.
     std::vector<double> by_range;
     double limit = 0;         ///< cycles that its elements exceed in the smallest range that showed it
     std::uint64_t first = 0;  ///< bytes of that range
