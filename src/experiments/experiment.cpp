@@ -17,13 +17,10 @@ double sm_mhz_of(const Findings& findings, const device::Device& device) {
 }
 
 std::string_view Experiment::file() const {
-    // This file's own path ends in a part that is known; what precedes that part is the root of the source tree.
-    constexpr std::string_view kHere = __FILE__, kHereInTree = "src/experiments/experiment.cpp";
-    static_assert(kHere.ends_with(kHereInTree));
-    constexpr std::string_view kRoot = kHere.substr(0, kHere.size() - kHereInTree.size());
-    std::string_view path = compiled_from;
-    if (path.starts_with(kRoot)) path.remove_prefix(kRoot.size());
-    return path;
+    // The compiler may have been given an absolute or a relative path: what precedes the tree's own part is dropped.
+    const std::string_view path = compiled_from;
+    const auto in_tree = path.rfind("src/experiments/");
+    return in_tree == std::string_view::npos ? path : path.substr(in_tree);
 }
 
 }  // namespace gputomo::experiments
