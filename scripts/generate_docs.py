@@ -82,12 +82,39 @@ def sections():
     return found
 
 
+HOW_SURE = """## How sure a value is
+
+A leaf of a scanned description is in one of four states:
+
+| state | meaning | in the JSON |
+| --- | --- | --- |
+| decided | the value is known | `value`, `confidence`, usually `interval` |
+| undecided | the measurements leave several values open | `candidates` (may be empty), sometimes `interval` |
+| absent | the scan looked for it, and this GPU does not have it | `"absent": true` |
+| unknown | no experiment ran that determines it, or it failed | the leaf is missing |
+
+The *confidence* is the probability that the value is right. It comes from one of three places, and the paragraph
+**Confidence** of each section says from which:
+
+1. For the geometry of caches and TLBs, and for policies, it is the share of predictions about unseen accesses that
+   came true. [Sets and ways](cache-geometry.md#sets-and-ways) describes these predictions.
+2. For latencies and rates it is a constant of the method. Noise widens the interval instead.
+3. For what the driver states it is 0.99.
+
+Blind scans of simulated machines with known values ([validation](../results/validation.md)) show how often values
+are wrong.
+
+## Pages
+
+"""
+
+
 def method_index(experiments):
     leaves, parts = schema_leaves(), sections()
     out = [GENERATED.format(source="the pages of this folder or src/experiments"), "# Methods\n\n",
            "How is a value found? Look up its leaf of the [machine description](../machine.schema.json) below. ",
            "The first link is the method, the second the experiment's source. ",
-           "Words are explained in the [glossary](../glossary.md).\n\n",
+           "Words are explained in the [glossary](../glossary.md).\n\n", HOW_SURE,
            "| page | experiments that it describes |\n| --- | --- |\n"]
     for page in sorted({p for p, *_ in parts}):
         title = (METHODS / f"{page}.md").read_text(encoding="utf-8").split("\n", 1)[0].lstrip("# ")
