@@ -15,7 +15,7 @@ namespace gputomo::sim {
 /// Whether the GPU has virtual memory management (from compute capability 6.0 on).
 [[nodiscard]] bool has_virtual_mapping(const machine::Machine& machine);
 
-/// Nothing where the description does not say, or where drivers of such a GPU did not know the attribute.
+/// The attribute's value; nullopt if the description does not say, or if drivers of such a GPU did not know it.
 [[nodiscard]] std::optional<std::int64_t> attribute_of(const machine::Machine& machine, device::Attribute attribute);
 
 }  // namespace gputomo::sim

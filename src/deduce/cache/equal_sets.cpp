@@ -47,7 +47,7 @@ constexpr std::uint64_t kMinScattered = 64;
 /// Assumed outlier rate: the larger of 2% and 1.5 times the measured one. A smaller one would take outliers for
 /// misses, a larger one overlook lines that miss rarely.
 constexpr double kMinOutlierRate = 0.02, kTimesMeasured = 1.5;
-/// Outliers look like misses in fewer than one of twenty sequences.
+/// Lines count as missing above a threshold that outliers exceed in fewer than one of twenty sequences.
 constexpr double kFalseAlarms = 0.05;
 /// Where there are outliers, a miss share is taken from at least 512 readings, in 16 passes at most. Among a few dozen
 /// readings, two or three may be slow at random.
@@ -251,7 +251,8 @@ private:
             static_cast<std::uint32_t>(std::clamp<std::uint64_t>(q_.max_pass_loads / offsets.size(), 2, 32));
         const auto longest = static_cast<std::uint32_t>(
             std::clamp<std::uint64_t>(kConfirmingPasses * q_.max_pass_loads / offsets.size(), 4, kShortSequencePasses));
-        // Outliers do not slow every try, but a line too many misses in each. Most lines that fit are resident soon.
+        // Lines that fit have a try without many outliers; one line too many misses in every try. The first try is
+        // short, because most lines that fit are resident soon.
         const double margin = 3 * std::sqrt(outlier_rate / kQuietReadings);
         const auto few = static_cast<std::uint32_t>(std::min<std::uint64_t>(longest, kSettlingPasses));
         for (const std::uint32_t warm : {few, patient_ ? longest : few, few})

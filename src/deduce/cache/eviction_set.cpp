@@ -125,7 +125,8 @@ private:
 /// Passes of the first observation, and of the only one that a long sequence gets.
 constexpr std::uint32_t kMinPasses = 16;
 
-/// Lines of a sequence that miss more often than outliers explain, also in sets whose lines miss only now and then.
+/// Lines of a sequence that miss more often than outliers explain. That includes lines of sets with a random policy,
+/// which miss rarely.
 /// Empty where the sequence fits. To prove that a long sequence overflows takes far longer than for the few lines that
 /// miss, so that is left to the caller.
 Offsets missing_lines(const Probe& probe, const Offsets& sequence) {
@@ -221,7 +222,7 @@ Offsets random_places(const Probe& probe, std::uint64_t alignment, std::size_t c
     return lines;
 }
 
-/// Nothing where the lines fit after all.
+/// The set with its most aligned line first; nullopt if the lines fit after all.
 std::optional<EvictionSet> checked(const Probe& probe, Offsets lines) {
     std::stable_sort(lines.begin(), lines.end(),
                      [](std::uint64_t a, std::uint64_t b) { return std::countr_zero(a) > std::countr_zero(b); });

@@ -14,13 +14,14 @@ struct EvictionSet {
     [[nodiscard]] std::uint64_t ways() const { return lines.size() - 1; }
 };
 
-/// Group testing: ever more lines at equal distances until they overflow; then lines that do not matter are left out
-/// (QuickXplain; Junker 2004). It works for any index, a hash of the address included. `step`: bytes, the closest
-/// lines. Nothing where all lines are resident.
+/// Group testing: adds lines at equal distances until they overflow a set, then removes all lines that the overflow
+/// does not need (QuickXplain; Junker 2004). It works for any index, a hash of the address included. `step`: bytes, the
+/// smallest distance of two lines. Returns nullopt if all lines stay resident.
 [[nodiscard]] std::optional<EvictionSet> find_eviction_set(const Probe& probe, std::uint64_t step);
 
 /// As find_eviction_set() with lines at random places, for an index that spreads lines at equal distances evenly over
-/// the sets. Among random lines, some set of a few ways soon has too many. Nothing where `most` lines are resident.
+/// the sets. Among random lines, some set of a few ways soon has too many.
+/// Returns nullopt if `most` lines stay resident.
 [[nodiscard]] std::optional<EvictionSet> find_eviction_set_at_random(const Probe& probe, std::uint64_t step,
                                                                      std::uint64_t most);
 

@@ -7,10 +7,9 @@
 //    take over where it does not.
 // 3. An eviction set, found by group testing: nothing is assumed about how a set is chosen (eviction_set.hpp). Its line
 //    size follows from neighbours that share a line and those that do not (line.hpp).
-// 4. Index: the line number modulo the sets, or XORs of address bits, by linear algebra (index.hpp).
+// 4. Index: the line number modulo the sets, or XORs of address bits, found by linear algebra (index.hpp).
 // 5. Ways of each set, also of unequal sets. Confidence is the share of unseen groups of lines whose hits and misses
-// the
-//    geometry predicts (sets.hpp).
+//    the geometry predicts (sets.hpp).
 // 6. Policy: each candidate has to explain which lines a full set evicted (policy.hpp).
 #pragma once
 
@@ -70,7 +69,7 @@ struct CacheFindings {
     /// Index "hash": one mask of address bits for each bit of the set number. Its lowest bit is in no other mask.
     std::vector<std::int64_t> index_hash;
     PolicyFinding policy;
-    std::vector<std::string> remarks;  ///< what was tried in vain, for the user
+    std::vector<std::string> remarks;  ///< for the user: what was tried without result
 };
 
 /// `chase` runs on buffers of `question.buffer_bytes` bytes. What cannot be found out stays at confidence 0; running

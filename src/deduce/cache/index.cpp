@@ -68,7 +68,7 @@ private:
         return !probe_.first_lines_stay(sequence, lines_.size());
     }
     /// The lines that miss most often beside the set's lines. A line of the set does miss, while the others have sets
-    /// of their own. A conflict of few lines is shown with far fewer loads than one of many. Empty where there are few
+    /// of their own. Testing few lines for a conflict takes far fewer loads than testing many. Empty if there are few
     /// lines anyway.
     [[nodiscard]] Offsets most_missing(const Offsets& lines) const {
         if (lines.size() <= kFewLines) return {};
@@ -137,8 +137,8 @@ bool is_modulo(const Probe& probe, const FullSet& set, std::uint64_t sets, std::
     return true;
 }
 
-/// Differences between lines of one set leave the set number unchanged. Returns a basis of them by highest bit, each
-/// with another one.
+/// XORs of two lines of one set leave the set number unchanged. Returns a basis of these vectors in which each has
+/// another highest bit, in falling order.
 std::vector<std::uint64_t> known_kernel(const EvictionSet& eviction_set, std::uint64_t line) {
     std::vector<std::uint64_t> basis;
     for (const auto other : eviction_set.lines) {

@@ -38,7 +38,7 @@ private:
 };
 
 /// Tries sets by the line number modulo their number. If that does not explain which lines share the set, linear
-/// algebra over GF(2) finds the combinations of address bits that leave the set unchanged. Nothing where neither
+/// algebra over GF(2) finds the combinations of address bits that leave the set unchanged. Returns nullopt if neither
 /// explains it.
 [[nodiscard]] std::optional<Index> find_index(const Probe& probe, const EvictionSet& eviction_set, std::uint64_t line);
 

@@ -10,14 +10,14 @@ namespace {
 
 /// Hit rates that count as all loads and as none. They leave room for outliers and for lines of other clients.
 constexpr double kAll = 0.97, kNone = 0.01;
-/// Under replacement by age, no load of an array hits that is 1.5 times larger than one of which half does. Under
-/// random replacement, a third still hits.
+/// Under replacement by age, no load hits in an array that is 1.5 times as large as one of which half the loads hit.
+/// Under random replacement, a third still hits.
 constexpr double kEndsBy = 1.5;
 /// This share of the largest array's loads may be faster than loads from memory. It cuts off the fastest outliers.
 constexpr double kFastestOfMemory = 0.005;
 /// Hit rates of another partition beyond the capacity differ by at most this much between array sizes.
 constexpr double kPlateau = 0.03;
-/// Array sizes at which that rate has to be seen.
+/// Array sizes beyond the capacity that a plateau needs: two could agree by chance.
 constexpr std::size_t kMinSizes = 3;
 
 void find_capacity(Overfill& found) {

@@ -80,7 +80,7 @@ struct Counted {
 
 /// Slow loads that may be outliers or misses leave open which of two ways a line is in. Once odds are known, the
 /// victims before and after decide it. The first odds come from a piece with few such loads, the next ones from the
-/// whole segment. Odds that were only read into such loads explain no more than chance.
+/// whole segment. If such loads were misread to fit the odds, the odds explain no more than chance.
 Counted victims_by_way(const TraceSegment& segment, std::uint32_t ways, double outlier_rate) {
     const std::size_t all = segment.lines.size();
     const auto any = explain(segment, ways, *make_odds_model(std::vector<double>(ways, 1.0 / ways)), outlier_rate);

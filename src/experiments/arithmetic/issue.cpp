@@ -155,7 +155,7 @@ private:
         outcome_.traces.push_back(std::move(trace));
     }
 
-    /// Nothing if something other than the unit may slow one warp as much.
+    /// Scope of the unit; nullopt if something other than the unit may slow one warp as much.
     [[nodiscard]] std::optional<std::string_view> scope_of(double share, double measured) const {
         if (measured < kLessThanShare * share) return "sm";
         if (timings_.alone < kLessThanShare * share && std::abs(measured - share) <= kNearShare * share)

@@ -85,7 +85,7 @@ private:
         Evidence evidence;
     };
 
-    /// Instructions per cycle of an SM. Nothing if the compiler removed loads of an address that was loaded before.
+    /// Instructions per cycle of an SM; nullopt if the compiler removed loads of an address that was loaded before.
     [[nodiscard]] std::optional<double> rate(std::vector<LoopPart> parts) {
         int count = 0;
         for (const auto& part : parts) count += part.count;

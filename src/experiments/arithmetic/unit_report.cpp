@@ -24,7 +24,7 @@ constexpr double kHiddenConfidence = 0.6;
 /// An operation this many times slower than its unit's simplest one may have a unit of its own. Smaller differences are
 /// errors of the rates.
 constexpr double kSlower = 1.25;
-/// Ratios of measured latencies and rates are a few percent off a whole number.
+/// A ratio this near to a whole number is that number: ratios of measured latencies and rates are a few percent off.
 constexpr double kNearlyWhole = 0.1;
 
 class Report {

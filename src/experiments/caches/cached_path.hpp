@@ -71,7 +71,7 @@ void measure_path(Context& context, ChaseArray& array, PathQuestion question, Ou
 /// Adds the estimates for caches.*.
 void report_caches(const PathFindings& findings, const PathQuestion& question, Outcome& outcome);
 
-/// Latency of the level `index` as the chase measures it, mean of all SMs, in cycles. Nothing if it served no load.
+/// Latency of the level `index` as the chase measures it, mean of all SMs, in cycles; nullopt if it served no load.
 [[nodiscard]] std::optional<double> seen_latency(Context& context, const PathFindings& findings, std::size_t index,
                                                  const PathQuestion& question);
 

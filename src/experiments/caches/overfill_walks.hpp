@@ -25,7 +25,7 @@ struct OverfillQuestion {
 /// Measures the share of hits over the size of the array and adds the trace to `outcome`.
 [[nodiscard]] deduce::Overfill measure_overfill(ChaseArray& array, const OverfillQuestion& question, Outcome& outcome);
 
-/// Estimate of caches.NAME.capacity, with partitions in its note. Nothing if hits do not end around one size.
+/// Estimate of caches.NAME.capacity, with partitions in its note; nullopt if hits do not end around one size.
 [[nodiscard]] std::optional<results::Estimate> capacity_of(const deduce::Overfill& found,
                                                            const OverfillQuestion& question);
 

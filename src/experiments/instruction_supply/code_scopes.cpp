@@ -123,7 +123,7 @@ void find_code_scopes(Context& context, InstructionChase& chase, const PathQuest
         CodeLosses losses(chase, sms_of(context.device), schedulers, findings.borders_of(i)[1]);
         losses.set(own, rivals(rest));
         auto warps = losses.to_warps();
-        if (!warps.any_takes()) {  // without LRU replacement, a slightly overfull cache keeps most of its lines
+        if (!warps.any_takes()) {  // other policies than LRU keep most lines of slightly too much code
             losses.set(own, rivals(std::min(question.room - begin, std::max(bytes.together, most_visits * step))));
             warps = losses.to_warps();
         }

@@ -21,16 +21,14 @@ struct Banks {
     std::int64_t access_group = 0;   ///< threads whose words one access serves
 };
 
-/// Banks from pairs of conflicting words, without assumptions about numbers. Nothing if no two words within
+/// Banks from pairs of conflicting words, without assumptions about numbers. nullopt if no two words within
 /// `kFarthestWord` conflict.
 ///  - Two threads read word 0 and word d. The first d that conflicts is the first word of the next row of bank 0. The
-///  number of
-///    conflicting words that follow it without a gap is the width of a bank. The next run of conflicting words begins
-///    at the next word of bank 0. (Kepler's 8-byte banks: d = 64, 65, 128, 129; its 4-byte mode: d = 64, 96, 128: Mei
-///    2014, Figs. 4 to 6.)
-///  - Two threads of a warp do so while all others read a word of another bank. This costs a conflict if the two
-///  threads belong
-///    to one group.
+///    number of conflicting words that follow it without a gap is the width of a bank. The next run of conflicting
+///    words begins at the next word of bank 0. (Kepler's 8-byte banks: d = 64, 65, 128, 129; its 4-byte mode: d = 64,
+///    96, 128: Mei 2014, Figs. 4 to 6.)
+///  - Two threads of a warp read conflicting words while all others read a word of another bank. This costs a conflict
+///    if one access serves both threads: they belong to one access group.
 [[nodiscard]] std::optional<Banks> deduce_banks(const PatternLatency& latency, std::uint32_t warp_size);
 
 /// Farthest word of a pair: a row of 64 banks of 16 bytes.

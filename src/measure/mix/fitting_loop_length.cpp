@@ -10,7 +10,7 @@
 namespace gputomo::measure {
 namespace {
 
-/// Each candidate is shorter than the one before by a quarter of it; the last one is about a quarter of the first.
+/// Each candidate is a quarter shorter than the one before; the last one is about a quarter of the first.
 constexpr int kShorterBy = 4;
 constexpr std::size_t kLengths = 6;
 /// Occupancies at which loops are compared, as divisors of the most warps. Fetching shows where warps just cover the

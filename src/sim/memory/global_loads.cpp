@@ -58,7 +58,7 @@ GlobalLoads::GlobalLoads(const machine::Machine& machine) : coalesced_(coalesced
     const auto& [one, warp] = std::tie(path->second.memory_latency, path->second.warp_latency);
     if (!one || !warp) return;
     const double described = need_cycles(warp, "paths.global.warp_latency");
-    double latency = described;  // of a load that waits for no other
+    double latency = described;  // cycles of a load that waits for no other load
     for (int i = 0; i < 2; ++i) latency -= streamed(machine, latency) - described;
     whole_warp_ = latency - static_cast<double>(*one);
 }
