@@ -12,7 +12,8 @@ namespace gputomo::cli {
 [[nodiscard]] report::Page page_of(const scan::Scan& scan);
 
 /// The newest built-in machine of the generation before: its compute capability is smaller, and no built-in machine of
-/// this capability has its architecture. nullopt if there is none or if the machine's compute capability is unknown.
+/// this capability has its architecture. Returns nullopt if there is none or if the machine's compute capability is
+/// unknown.
 [[nodiscard]] std::optional<report::Earlier> generation_before(const machine::Machine& machine);
 
 }  // namespace gputomo::cli

@@ -9,7 +9,7 @@
 namespace gputomo::models {
 namespace {
 
-/// Simulated SMs that stand for all SMs sharing the memory; more change the result by 1% at most.
+/// Simulated SMs that stand for all SMs sharing the memory; more change the result by at most 1%.
 constexpr int kStandIns = 8;
 /// Latency under load depends on the throughput that results from it. The fixed point is approached by at most
 /// `kRounds` halvings, until the latency changes by no more than the share `kSame`. Chosen by hand as a compromise with

@@ -23,7 +23,7 @@ namespace {
 
 /// Largest occupancy that is predicted if the description lacks the warps that an SM holds.
 constexpr int kDefaultWarps = 64;
-/// Bisection steps at most; they exhaust the precision of a double.
+/// Most bisection steps; they exhaust the precision of a double.
 constexpr int kHalvings = 60;
 /// Cycles added to the memory latency to find how strongly a warp's latency depends on it.
 constexpr double kLonger = 100;

@@ -17,8 +17,8 @@ std::string_view key_of(std::string_view owner) {
     return owner.substr(owner.find('.') == std::string_view::npos ? 0 : owner.find('.') + 1);
 }
 
-/// Whether the trace is of the leaf's own thing, as "caches/l1_trace" is of caches.l1. A latency is better seen in a
-/// plot with those of other levels, so it takes no such trace.
+/// Whether the trace belongs to what the leaf describes, as "caches/l1_trace" belongs to caches.l1. A latency is better
+/// seen in a plot with those of other levels, so it takes no such trace.
 bool is_of(const results::Trace& trace, std::string_view key, const NamedLeaf& leaf) {
     const auto name = std::string_view(trace.name).substr(trace.name.find('/') + 1);
     return name == key || (!leaf.info.name.starts_with("latency") && name.size() > key.size() &&

@@ -49,7 +49,7 @@ struct StraightLine {
     double slope = 0;
     double slope_uncertainty = 0;  ///< standard deviation, from the residuals; 0 for a line through two points
 };
-/// Fits a line by the least squares of the residuals in y. Needs as many y as x, and two different x at least.
+/// Fits a line by the least squares of the residuals in y. Needs as many y as x, and at least two different x.
 [[nodiscard]] StraightLine least_squares(std::span<const double> x, std::span<const double> y);
 
 /// A number with its spread over repetitions.

@@ -23,8 +23,8 @@ using Points = std::vector<std::pair<double, double>>;
 
 constexpr double kWarp = kWarpSize;
 
-/// The warps at which the throughput reaches kHidden of the last point's for good. Below the first point it rises from
-/// 0.
+/// Fewest warps from which on the throughput stays above kHidden of the last point's. Below the first point it rises
+/// from 0.
 double needed(const Points& points) {
     const double target = models::kHidden * points.back().second;
     const auto short_of =

@@ -10,7 +10,7 @@ namespace gputomo::deduce::cache {
 /// Line numbers, 0 to lines - 1, in the order of their loads; each appears several times.
 using LineOrder = std::vector<std::uint64_t>;
 
-/// Loads from one load of a line in draw_rounds() to its next one, at least: a quarter of the lines. An upper level
+/// Fewest loads from one load of a line in draw_rounds() to its next one: a quarter of the lines. An upper level
 /// that holds fewer lines has then evicted it.
 [[nodiscard]] std::uint64_t min_return_distance(std::uint64_t lines);
 

@@ -31,7 +31,7 @@ constexpr std::uint64_t kManyLoads = 4096;
 /// One part in four of the remaining loads may be spent on that search. If it fails, the rest must do for the array's
 /// size.
 constexpr std::uint64_t kDistanceShare = 4;
-/// Sectors of a line, at most, where all lines are one set. Longer lines would be taken for that size.
+/// Most sectors of a line where all lines are one set. Longer lines would be taken for that size.
 constexpr std::uint64_t kMaxSectors = 8;
 /// Two counts of the lines of a large set may differ by this share: under a random policy the last lines are hard to
 /// see.
@@ -49,7 +49,7 @@ constexpr std::uint64_t kMinScattered = 64;
 constexpr double kMinOutlierRate = 0.02, kTimesMeasured = 1.5;
 /// Lines count as missing above a threshold that outliers exceed in fewer than one of twenty sequences.
 constexpr double kFalseAlarms = 0.05;
-/// Where there are outliers, a miss share is taken from at least 512 readings, in 16 passes at most. Among a few dozen
+/// Where there are outliers, a miss share is taken from at least 512 readings, in at most 16 passes. Among a few dozen
 /// readings, two or three may be slow at random.
 constexpr std::uint64_t kShareReadings = 512, kMaxSharePasses = 16;
 /// Share of loads that may be slow besides outliers (other clients, DRAM refresh). If more are slow, the array misses
@@ -230,7 +230,7 @@ private:
         return true;
     }
 
-    /// Number of lines `distance` apart that are resident together, `most` at most.
+    /// Number of lines `distance` apart that are resident together, at most `most`.
     std::uint64_t resident_lines(std::uint64_t distance, std::uint64_t most) {
         most = std::min(most, q_.buffer_bytes / distance);
         if (most == 0) return 0;

@@ -183,9 +183,8 @@ Offsets with_resident_lines(const Probe& probe, const Overflowing& found) {
     return joined(found.missing, minimal_subset(others, evict));
 }
 
-/// If XORs of address bits choose the set, the difference of two lines of a set leads from any of its lines to another
-/// one. A few differences of the missing lines thus generate the whole set. Empty where the lines generated from the
-/// first missing one fit.
+/// If XORs of address bits choose the set, the XOR of two of its lines turns any line of the set into another one. A
+/// few missing lines thus generate the whole set. Empty if the lines generated from the first missing one fit.
 Offsets with_generated_lines(const Probe& probe, const Offsets& missing) {
     constexpr std::size_t kMaxGenerated = 1 << 10;
     if (missing.empty()) return {};

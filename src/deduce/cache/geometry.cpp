@@ -163,8 +163,8 @@ private:
                                   q_.overflows));
     }
 
-    /// Where an upper level filters lookups, groups of all sets at once are predicted: between those of a few sets,
-    /// filler lines would take their ways.
+    /// Where an upper level filters lookups, each prediction covers groups of all sets. With groups of a few sets only,
+    /// filler lines would lie in between and take ways of these sets.
     bool explain_equal_sets(const Probe& probe, const EqualSets& sets) {
         const auto description = fmt::format("{} sets of {} lines of {} bytes", sets.sets, sets.ways, sets.line);
         if (probe.filtered() && !is_of_this_level(sets.sets * sets.ways * sets.line))

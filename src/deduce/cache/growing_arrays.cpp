@@ -15,7 +15,7 @@ constexpr std::uint32_t kWarmPasses = 4, kPasses = 8;
 constexpr std::uint64_t kFirstStep = 4;
 /// A line of an overflowing set misses in more than this share of the passes.
 constexpr double kMisses = 0.5;
-/// Predictions about sets, and arrays in which they are tested, at least. With fewer, wrong sets agree at random.
+/// Fewest predictions about sets, and fewest arrays in which they are tested. With fewer, wrong sets agree at random.
 constexpr int kPredictions = 128, kMinArrays = 24;
 /// Sets are reported if this share of the predictions is right for each of them.
 constexpr double kPredicts = 0.9;

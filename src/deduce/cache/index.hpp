@@ -19,7 +19,7 @@ public:
     [[nodiscard]] std::uint64_t sets() const { return sets_; }
     /// Bytes.
     [[nodiscard]] std::uint64_t line() const { return line_; }
-    /// Number of lines of one set among the usable offsets, at least.
+    /// Smallest number of lines of one set among the usable offsets.
     [[nodiscard]] std::uint64_t lines_in_span() const;
     /// Offset of the i-th line of a set.
     [[nodiscard]] std::uint64_t line_of(std::uint64_t set, std::uint64_t i) const;

@@ -12,12 +12,12 @@ struct LevelQuestion {
     std::uint64_t smallest = 512;  ///< bytes of the first array
     std::uint64_t largest = 0;     ///< bytes available
     std::uint64_t stride = 256;    ///< bytes; about a line, so that most loads of an array that is too large miss
-    /// Cycles between two levels, at least. A clock that advances in steps of several cycles needs more.
+    /// Fewest cycles between two levels. A clock that advances in steps of several cycles needs more.
     double least_step = 3;
     /// Sizes 1, 1.5, 2, 3, 4, ... instead of 1, 2, 4, ...: for levels that are at most twice as large as the one
     /// before.
     bool half_octaves = false;
-    /// Loads of one pass, at most: larger arrays are read with a doubled stride.
+    /// Most loads of one pass: larger arrays are read with a doubled stride.
     std::uint64_t max_pass_loads = 1 << 19;
 };
 

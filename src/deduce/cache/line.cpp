@@ -6,7 +6,7 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-/// Words of the window, at most. A longer window shows more sectors.
+/// Most words of the window. A longer window shows more sectors.
 constexpr std::uint64_t kWindowWords = 512;
 /// Longer sequences are recorded in one pass if outliers among the watched words are unlikely: more passes would take
 /// as many times the loads.

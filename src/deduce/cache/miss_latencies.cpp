@@ -8,7 +8,7 @@ namespace gputomo::deduce::cache {
 namespace {
 
 /// The shortest interval with `kPartOfSlow` of the slow readings defines the misses. `kTimesPart` times its width on
-/// either side still counts, and `kMinWidth` cycles at least. Outliers must be rarer than the rest of the slow
+/// either side still counts, and at least `kMinWidth` cycles. Outliers must be rarer than the rest of the slow
 /// readings.
 constexpr double kPartOfSlow = 0.35, kTimesPart = 10, kMinWidth = 10;
 /// A group with at least `kSomeOfSlow` of the slow readings also counts if it is at most twice as wide, or within

@@ -19,14 +19,14 @@ namespace {
 /// Runs of one batch, each with a new random order. More orders distinguish more policies and leave fewer loads for
 /// each.
 constexpr std::uint64_t kRunsPerBatch = 6;
-/// Batches of one run length, at most. More of them follow where a sequence contains few visits of each line.
+/// Most batches of one run length. More of them follow where a sequence contains few visits of each line.
 constexpr std::uint64_t kMaxBatchesOfLength = 4;
 /// Run lengths, each twice the one before, while two candidates explain the runs about equally well.
 constexpr std::uint64_t kRunLengths = 3;
 /// A run passes over the set's lines `kMinRounds` times or, where that is more, `kRoundsPerWay` times for each way. A
 /// set of many ways takes longer to show all its states.
 constexpr std::uint64_t kMinRounds = 160, kRoundsPerWay = 3;
-/// Loads of all batches of one length, at most; a GPU takes some 60 ms for them.
+/// Most loads of all batches of one length; a GPU takes some 60 ms for them.
 constexpr std::uint64_t kMaxLoads = 1 << 17;
 /// Loads of one line that a batch count is planned for.
 constexpr std::uint64_t kMaxVisits = 16;
@@ -60,7 +60,7 @@ constexpr double kLittleAgeBias = 0.05;
 constexpr std::size_t kMaxRunsForTree = 12;
 /// Loads of the run that the odds of single ways are counted in: enough for a dozen victims of each of many ways.
 constexpr std::uint64_t kOddsLoads = 1 << 16;
-/// Confidence, by Laplace's rule, of one run that agrees with the earlier ones, which showed no other explanation.
+/// Confidence, by Laplace's rule, of what one run shows after the earlier runs ruled out all other explanations.
 constexpr double kOneRun = 0.9;
 /// Confidence that a policy is random or unknown where no candidate explains the victims.
 constexpr double kNoneExplains = 0.8;

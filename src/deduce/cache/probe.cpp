@@ -19,7 +19,7 @@ constexpr std::uint64_t kMaxOrders = 8;
 /// A sequence whose misses go on for this many loads does not fit. Fewer loads misjudge policies that settle late; more
 /// cost time for each group that does not fit.
 constexpr std::uint64_t kMaxLoads = std::uint64_t{1} << 21;
-/// Passes with one miss each before lines are judged not to fit, at least. Bimodal policies keep a line once in 32
+/// Fewest passes with a miss each before lines are judged not to fit. Bimodal policies keep a line once in 32
 /// fills, and the last lines of a set take several times that.
 constexpr double kBimodalSettling = 160;
 /// Passes for each line of a sequence. Under a random policy the last free way is found within that many, but for one
@@ -50,12 +50,12 @@ constexpr std::uint64_t kMinLongPasses = 6, kMaxLongPasses = 64;
 /// a bimodal policy settle before the misses of eight passes are counted.
 constexpr std::uint64_t kReuseLines = 4096;
 constexpr std::uint32_t kReuseWarm = 64, kReusePasses = 8;
-/// One part in this many of the loads of the eviction-set search is spent on that measurement, at most.
+/// Measuring whether repeated loads matter takes at most one in this many loads of the eviction-set search.
 constexpr std::uint64_t kReuseShare = 8;
 /// The array must miss at this rate, and the rate must rise by this much with repeated loads. Smaller values follow
 /// outliers; larger ones overlook that only some sets behave so.
 constexpr double kReuseMisses = 0.1, kReuseMatters = 0.1;
-/// Passes of which a majority decides: three where there are no outliers, fifteen at most.
+/// Passes of which a majority decides: three where there are no outliers, at most fifteen elsewhere.
 constexpr std::uint32_t kMinMajorityPasses = 3, kMaxMajorityPasses = 15;
 /// Standard deviations beyond which outliers do not explain a count. Fewer would reject sequences that fit: a deduction
 /// makes thousands of such tests.

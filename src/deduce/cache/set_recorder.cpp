@@ -8,7 +8,7 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-/// Loads of a line in one sequence, at most. More visits show more states of the set in one period, which then takes
+/// Most loads of a line in one sequence. More visits show more states of the set in one period, which then takes
 /// longer to repeat.
 constexpr std::uint64_t kMaxVisits = 16;
 /// Passes over a sequence before recording.

@@ -8,7 +8,7 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-/// Lines of one access sequence, at most; below a filtering level `kMaxFilteredLines`. Larger caches are tested by a
+/// Most lines of one access sequence; below a filtering level `kMaxFilteredLines`. Larger caches are tested by a
 /// sample of their sets.
 constexpr std::uint64_t kMaxLines = 1 << 14, kMaxFilteredLines = 64;
 /// Up to `kMaxUnequal` unequal sets are measured one by one, each up to `kMaxWays` ways. More would exceed any load
@@ -17,7 +17,7 @@ constexpr std::uint64_t kMaxUnequal = 1024, kMaxWays = 4096;
 /// If all sets are tested and there are at most this many, each gets the time that its last line needs. More sets would
 /// take too long for that.
 constexpr std::size_t kFewSets = 64;
-/// Predictions are made until there are `kTrials`, in `kMaxRounds` rounds at most: chosen so that one wrong prediction
+/// Predictions are made until there are `kTrials`, in at most `kMaxRounds` rounds: chosen so that one wrong prediction
 /// leaves a share near 0.98.
 constexpr int kTrials = 128, kMaxRounds = 48;
 /// `kFewTrials` predictions are enough once one part in `kShareOfLoads` of the search's load budget is spent on them:
@@ -29,7 +29,7 @@ constexpr int kMinSequences = 6;
 constexpr std::uint64_t kMaxSequenceLines = 2048;
 constexpr std::uint64_t kShareOfLoads = 8;
 /// A set that seems full is tried with one line more `kAgain` times. Groups that should be resident are tried again
-/// while some still become so: until `kMaxIdleTries` tries in a row showed none, and `kMaxTries` times at most.
+/// while some still become so: until `kMaxIdleTries` tries in a row showed none, and at most `kMaxTries` times.
 constexpr int kAgain = 3, kMaxIdleTries = 6, kMaxTries = 24;
 
 std::uint64_t most_lines(const Probe& probe) { return probe.filtered() ? kMaxFilteredLines : kMaxLines; }

@@ -9,7 +9,7 @@
 
 namespace gputomo::deduce::cache {
 
-/// Loads that full_sets_lack_data() takes, at most.
+/// Most loads that full_sets_lack_data() takes.
 inline constexpr std::uint64_t kDataLoads = std::uint64_t{8} << 20;
 
 /// Whether `array` overflowed before any set had more lines than its `ways`. No further load is needed to see that.

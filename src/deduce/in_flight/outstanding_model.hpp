@@ -37,7 +37,7 @@ struct OutstandingPoint {
 /// All times are in cycles.
 struct OutstandingModel {
     OutstandingUnit unit = OutstandingUnit::none;
-    int entries = 0;         ///< of the table that the whole SM shares
+    int entries = 0;         ///< entries of the table that the whole SM shares
     int warp_loads = 0;      ///< most loads of one warp in flight; 0: no limit
     double overhead = 0;     ///< of the measurement itself
     double latency = 0;      ///< of one access

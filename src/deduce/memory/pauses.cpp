@@ -247,8 +247,9 @@ MemoryPauses find_pauses(std::span<const TimedLoad> loads) {
         strong < kMostAtRandom && static_cast<double>(all) <= static_cast<double>(kMostAtRandom) * (1 + random);
     found.verdict = none ? MemoryPauses::Verdict::none : MemoryPauses::Verdict::open;
     found.why = fmt::format(
-        "{} times loads of several chains came more than {:.0f} cycles late at once, {:.1f} would at random", all,
-        found.late_threshold, random);
+        "{} times, loads of several chains were more than {:.0f} cycles late at once; at random this happens {:.1f} "
+        "times",
+        all, found.late_threshold, random);
     keep_stalls();
     return found;
 }

@@ -18,8 +18,8 @@ constexpr double kStandardErrors = 6;
 /// A rise of at least this share of the largest one is a stair. Chosen by hand: above 0.5, so that one of two equal
 /// stairs is not missed for scatter, and well below 1 for stairs that scatter makes unequal.
 constexpr double kAsLarge = 0.55;
-/// A significant jump exceeds this many times the median absolute rise. The median counts up to `kShareOfFirst` of the
-/// first value only, because in a staircase of narrow stairs it is a stair itself. Chosen by hand.
+/// A significant jump exceeds this many times the median absolute rise. The median is capped at `kShareOfFirst` of the
+/// first value, because in a staircase of narrow stairs it is a stair itself. Chosen by hand.
 constexpr double kUsualRises = 4;
 constexpr double kShareOfFirst = 0.02;
 /// Clocks count whole cycles, so rounding alone makes steps of one.

@@ -19,7 +19,7 @@ namespace {
 constexpr LoopShape kLoops[] = {{384, 1}, {384, 2}, {384, 4}};
 /// Loops of operations that are several instructions: here `operations` counts machine instructions.
 constexpr LoopShape kShortLoops[] = {{480, 1}, {480, 2}};
-/// Operations of an iteration at least, however many instructions each of them is.
+/// Fewest operations of an iteration, however many instructions each one takes.
 constexpr int kFewestOperations = 16;
 /// Time of a loop's control at most, in machine instructions: it counts, compares and branches with four, some of which
 /// issue at half the rate. A loop that seems to take more is checked with a third length.

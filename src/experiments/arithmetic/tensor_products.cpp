@@ -23,7 +23,7 @@ namespace {
 /// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.9;
 constexpr double kWarp = kWarpSize;
-/// Share of a loop's time that its own instructions take at most.
+/// Largest share of a loop's time that its own instructions may take.
 constexpr double kLoop = 0.01;
 /// Chains of a warp, enough that no instruction between MMAs only waits, and adds for each MMA, enough that adds are
 /// the limit. Both numbers of adds must give the same issue slots.

@@ -114,9 +114,8 @@ private:
         auto with_unknown = names(verdict.units);
         with_unknown.emplace_back("unknown");
         evidence.note =
-            "the known units account for a part of its rate only: an unknown unit helps them, it has a unit of its "
-            "own, "
-            "or pairs are issued less densely; " +
+            "the known units explain only a part of its rate: an unknown unit helps them, the operation has a unit of "
+            "its own, or fewer instructions are issued in pairs; " +
             evidence.note;
         add(undecided(path, {names(verdict.units), with_unknown, own_unit(operation)}, evidence));
     }

@@ -14,7 +14,7 @@ namespace {
 /// Single loads to a level beyond the first are placed at multiples of this many bytes, or of the first line size if
 /// that is smaller. A finer placement finds nothing new: no cache so far has shorter lines.
 constexpr std::uint64_t kFinestBehind = 64;
-/// Loads of one pass in the search for a geometry, at most. The small caches of these paths have fewer lines.
+/// Most loads of one pass in the search for a geometry. The small caches of these paths have fewer lines.
 constexpr std::uint64_t kMostGeometryLoads = 1 << 15;
 
 results::Trace trace_of(const PathQuestion& question, const deduce::LevelSweep& sweep) {

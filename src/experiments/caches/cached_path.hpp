@@ -42,7 +42,7 @@ struct PathLevel {
     deduce::CacheFindings findings;
     std::uint64_t ahead = 0;  ///< bytes after a line that a miss prefetches
     bool elsewhere = false;  ///< whether another path reported it, under that path's name; then it is not reported here
-    /// Bytes that it holds at least, and at most.
+    /// Fewest and most bytes that it holds.
     [[nodiscard]] std::uint64_t least_capacity() const;
     [[nodiscard]] std::uint64_t most_capacity() const;
 };

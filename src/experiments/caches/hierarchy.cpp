@@ -13,7 +13,7 @@ namespace {
 
 /// Bytes of the largest array for loads through the first level. No first level so far is larger.
 constexpr std::uint64_t kLargestNear = std::uint64_t{2} << 20;
-/// Loads of one pass of them, at most: larger arrays are loaded in longer steps.
+/// Most loads of one pass of them: larger arrays are loaded in longer steps.
 constexpr std::uint64_t kMostNearLoads = 1 << 16;
 /// If the nearest latencies of both sweeps differ by more than this share, they do not start at the same cache. They
 /// also start at different caches if one misses in arrays that the other's first cache serves.

@@ -16,7 +16,7 @@ namespace gputomo::experiments {
 /// The upper end of a number's interval, or the number if it has none; nothing if neither is known.
 [[nodiscard]] std::optional<double> most_of(const Findings& findings, const std::string& path);
 
-/// Bytes that the cache with this key in the description holds at most: the upper end of its interval; 0 if nothing was
+/// Most bytes that the cache with this key in the description holds: the upper end of its interval; 0 if nothing was
 /// found.
 [[nodiscard]] std::int64_t most_capacity(const Findings& findings, const std::string& key);
 

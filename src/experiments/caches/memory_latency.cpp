@@ -18,7 +18,7 @@ namespace {
 constexpr double kConfidence = 0.97;
 /// Lines of the access sequence: more than the caches hold of what was written last.
 constexpr std::uint64_t kMemoryLines = 1 << 20;
-/// SMs whose latency of memory is measured, at most. All SMs of a large GPU would take long and add little.
+/// Most SMs whose latency of memory is measured. All SMs of a large GPU would take long and add little.
 constexpr std::uint32_t kMostSms = 32;
 /// Timed loads of each.
 constexpr std::uint64_t kLoadsPerSm = 256;

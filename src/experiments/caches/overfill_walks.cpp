@@ -18,7 +18,7 @@ constexpr std::uint64_t kRefined = 14;
 /// Timed loads of an array, and untimed passes before them. Arrays of more than `kLongSequence` loads get fewer passes,
 /// because each takes long.
 constexpr std::uint64_t kLoads = 4096, kWarmPasses = 4, kLongWarmPasses = 2, kLongSequence = 1 << 16;
-/// Cycles by which the slowest hits may exceed 19 of 20 of them, at least.
+/// The slowest hits may exceed 19 of 20 hits by at least this many cycles.
 constexpr double kLeastSpread = 3;
 
 class OverfillWalks {

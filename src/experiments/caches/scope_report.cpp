@@ -49,7 +49,7 @@ public:
         noisy_ = slowest - *alone_ > kUndisturbed * cost;
     }
     /// Loss of the block on SM 0 to a rival that passes `passes` times over its array. The rival should evict nothing
-    /// or the share `expected`. nullopt if no two blocks came to these SMs.
+    /// or the share `expected`. Returns nullopt if no two blocks came to these SMs.
     [[nodiscard]] std::optional<double> of_own(std::uint32_t rival, std::uint32_t passes, double expected) const {
         if (!alone_) return std::nullopt;
         return settled(expected, [&] {

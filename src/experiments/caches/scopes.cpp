@@ -87,7 +87,7 @@ void measure_path(Context& context, const Place& place, std::vector<KnownCache> 
         if (arrays[0].empty()) continue;
         if (arrays[0].size() > kMostLines) {
             outcome.warnings.push_back(
-                fmt::format("scopes: {} was left out, because reading so many lines from every SM would take minutes",
+                fmt::format("scopes: {} was left out, because reading all its lines from every SM would take minutes",
                             caches[i].name));
             continue;
         }

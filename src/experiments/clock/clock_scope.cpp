@@ -14,7 +14,7 @@ namespace {
 /// Cycles within which the blocks of one launch start. Registers that were not reset together differ by hundreds of
 /// thousands.
 constexpr std::int32_t kSimultaneous = 8192;
-/// SMs of a TPC at most: the GT200 has 3, no GPU since then more than 2.
+/// Most SMs of a TPC: the GT200 has 3, no GPU since then more than 2.
 constexpr std::size_t kMostSmsPerTpc = 4;
 /// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.95;

@@ -106,7 +106,7 @@ void warp_latency(Context& context, Outcome& outcome) {
     } catch (const CodeMismatch& mismatch) {
         const std::string_view why = mismatch.what();
         outcome.warnings.push_back(
-            fmt::format("barriers: nothing is said of {}: {}", kPath, why.substr(0, why.find('\n'))));
+            fmt::format("barriers: {} was not measured: {}", kPath, why.substr(0, why.find('\n'))));
     }
 }
 

@@ -183,9 +183,9 @@ void add_starts(Context& context, double replacement, Outcome& outcome) {
     const auto& cycles = trace.columns[1].values;
     const auto limited = [&](std::size_t i) { return cycles[i] > kLimited * trace.columns[2].values[i]; };
     const Evidence evidence{"launch: time of grids of empty blocks, from 1 warp to the largest block", kConfidence,
-                            "compared with the time that ends and starts of the blocks themselves take"};
+                            "compared with the time from the end of a block to the start of the next"};
     const bool small = limited(0), large = limited(cycles.size() - 1);
-    // The smallest blocks load most what all SMs share, the largest ones what each SM has.
+    // The smallest blocks load what all SMs share the most, the largest ones what each SM has of its own.
     outcome.estimates.push_back(small ? decided("launch.block_interval", cycles.front() / sms, evidence)
                                       : absent("launch.block_interval", evidence));
     const double each = cycles.back() / trace.columns[0].values.back();

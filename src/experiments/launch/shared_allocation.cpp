@@ -19,7 +19,7 @@ namespace {
 constexpr double kConfidence = 0.97;
 /// Numbers of blocks, chosen so that their shares of a capacity are rounded differently to its units.
 constexpr int kBlocks[] = {2, 3, 5, 6, 7, 9, 11, 13};
-/// Bytes that unit and overhead take together at most; no GPU so far takes as much.
+/// Most bytes that unit and overhead take together; no GPU so far takes as much.
 constexpr std::int64_t kMostLost = 4096;
 constexpr std::int64_t kLargestUnit = 4096;
 constexpr int kExtraArguments = 16;

@@ -38,7 +38,7 @@ constexpr std::int64_t kTimesCache = 4;
 constexpr std::int64_t kFine = 16;
 /// Bytes that are read to flush a cache, as a multiple of its reported size.
 constexpr std::int64_t kFlush = 3;
-/// Runs of each copy at most; fewer suffice if two differ by less than `kAlike`. The fastest counts.
+/// Most runs of each copy; fewer suffice if two differ by less than `kAlike`. The fastest counts.
 constexpr int kRuns = 9, kQuickRuns = 2;
 constexpr double kAlike = 0.005;
 /// A gain below this share of the flushed copy's time is none.
@@ -188,8 +188,8 @@ Outcome measure(Context& context) {
     const auto& best = copies.points().at(largest_gain(copies));
     const Evidence evidence{
         fmt::format(
-            "l2_copy: copies of {} sizes by all SMs, timed by the clock of each SM, right after the same copy and "
-            "after {} MiB of other data; the size at which the gain of the first stops growing",
+            "l2_copy: copies of {} sizes by all SMs, right after the same copy and after {} MiB of other data; the "
+            "size at which the gain stops growing",
             copies.points().size(), kFlush * cache >> 20),
         kConfidence,
         fmt::format("the largest gain is {:.0f} of {:.0f} cycles", best.flushed - best.kept, best.flushed)};

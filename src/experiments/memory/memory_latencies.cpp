@@ -61,7 +61,7 @@ struct Level {
     Histogram histogram;
 };
 
-/// Launches until there are enough samples or the time is over. nullopt if the occupancy is not attained.
+/// Launches until there are enough samples or the time is over. Returns nullopt if the occupancy is not attained.
 std::optional<Level> sample(LatencySamples& samples, int warps, Budget budget) {
     const auto begin = std::chrono::steady_clock::now();
     Level level{.warps = warps, .loads_per_cycle = 0, .histogram = {}};

@@ -34,7 +34,7 @@ constexpr std::int64_t kSmallestArray = std::int64_t{1} << 20, kLargestArray = s
 /// that would access more than `kLaunchBytes` on each SM have fewer iterations.
 constexpr int kTurns = 16, kFewestTurns = 4;
 constexpr std::int64_t kLaunchBytes = std::int64_t{2} << 20;
-/// Runs of a launch at most.
+/// Most runs of a launch.
 constexpr int kRuns = 4;
 /// Asynchronous copies exist from this compute capability on (PTX ISA, cp.async).
 constexpr int kAsyncFrom = 80;

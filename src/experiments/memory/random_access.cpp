@@ -130,7 +130,7 @@ private:
         const std::size_t last = warps.size() - 1;
         if (!bandwidth || warps.size() < 2) return;
         const double words = static_cast<double>(kWarpSize * sms) * sm_mhz_of(context_.findings, context_.device) /
-                             1000;  // in a nanosecond, if each SM loads for one warp per cycle
+                             1000;  // words a nanosecond if each SM loads for one warp per cycle
         const double least = words * std::max(warps[last] / latencies[last], warps[last - 1] / latencies[last - 1]);
         const double longer = latencies[last] - latencies[last - 1];
         const double most = longer > 0 ? std::max(least, words * (warps[last] - warps[last - 1]) / longer) : 0;
@@ -138,14 +138,14 @@ private:
         const double few = *bandwidth / most * (1 - kSaturated), many = *bandwidth / least * (1 + kSaturated);
         outcome_.estimates.push_back(
             decided_integer("memory.fetch_bytes", {(few + many) / 2, few, many},
-                            {"random_access: bytes that are streamed while a word anywhere is loaded", kConfidence,
-                             fmt::format("{:.3g} words a nanosecond, and no more than {:.3g}", least, most)}));
+                            {"random_access: streaming bandwidth over the rate of random words", kConfidence,
+                             fmt::format("{:.3g} to {:.3g} random words a nanosecond", least, most)}));
     }
 
     void sizes() {
         results::Trace trace{.name = "random_access/size", .experiment = "random_access"};
         trace.columns = {{"bytes", "bytes", {}}, {"rate", "ops/cycle/SM", {}}};
-        const bool quick = context_.quick;  // no more than it takes to choose one
+        const bool quick = context_.quick;  // only as many sizes as choosing one takes
         for (std::int64_t bytes = quick ? least_ : kSmallest; bytes <= (quick ? kQuickLargest : kLargest); bytes *= 2) {
             context_.progress(0.05 * static_cast<double>(trace.columns[0].values.size()),
                               fmt::format("{} MiB", bytes >> 20));

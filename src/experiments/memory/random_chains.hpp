@@ -22,8 +22,8 @@ public:
         double latency = 0;  ///< cycles from load to dependent load of a warp
         double loads = 0;    ///< loads of warps per cycle, of all SMs together
     };
-    /// One block of `warps` warps on each of `blocks` SMs, the mean of `runs` runs. nullopt if two blocks came to one
-    /// SM or the block is too large.
+    /// One block of `warps` warps on each of `blocks` SMs, the mean of `runs` runs. Returns nullopt if two blocks came
+    /// to one SM or the block is too large.
     std::optional<Rate> run(std::int64_t blocks, int warps, std::uint32_t runs = 1);
     [[nodiscard]] std::int64_t sms() const { return sms_; }
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }

@@ -29,7 +29,7 @@ constexpr std::uint32_t kMostLines = 64, kFewLines = 32;
 constexpr int kRounds = 8, kStreamRounds = 4;
 /// Share of the time that "nearly always" leaves out.
 constexpr double kHardlyEver = 0.05;
-/// Steps of a history in the report, at most.
+/// Most steps of a history in the report.
 constexpr std::size_t kMostSteps = 400;
 
 struct Kind {
@@ -184,9 +184,9 @@ Experiment occupancy_over_time_experiment() {
             .source = "Volkov 2016, 5.6, 5.8 and 5.9",
             .method = "occupancy-and-models",
             .explanation =
-                "Warps that each do the same work are launched all at once, then eight times as many as fit in "
-                "blocks of each size, then in one block of more and more warps. Each warp records when it began "
-                "and ended, which gives the number of resident warps of an SM at any time.",
+                "Warps that each do the same work are launched all at once. Then eight times as many as fit are "
+                "launched in blocks of each size, and last in one block of more and more warps. Each warp records "
+                "when it began and ended, which gives the number of resident warps of an SM at any time.",
             .needs = {},
             .after = {"clock"},
             .provides = {},

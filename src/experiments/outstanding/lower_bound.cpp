@@ -31,7 +31,7 @@ results::Estimate most_in_flight(std::string path, std::span<const Launches> lau
                      "its time; the largest such number",
                      what, latency),
          kConfidence,
-         fmt::format("Little's law, the rate at which further ones slow a launch times the latency, gives {:.0f}",
+         fmt::format("Little's law gives {:.0f}: the latency times the rate at which a launch completes further ones",
                      best.by_rate)});
     estimate.interval = {static_cast<double>(best.proven), std::max(static_cast<double>(best.proven), best.by_rate)};
     return estimate;

@@ -40,7 +40,7 @@ struct Setup {
     std::string place;
     /// Cycles of a load that hits beyond the SM's own caches.
     double far_hit = 0;
-    /// Cycles of `far_hit` that the measurement itself and the SM's cache take at most.
+    /// Most cycles of `far_hit` that the measurement itself and the SM's cache take.
     double overhead = 0;
     /// Loads of a thread up to which limits are looked for.
     int most_loads;

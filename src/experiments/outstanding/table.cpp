@@ -60,7 +60,7 @@ void leave_open(Setup& setup, std::vector<results::Value> candidates, Evidence e
 }
 
 /// The number of lines after which the latency of a lone load of each thread steps up, thread by thread around the
-/// number that the models give. nullopt if no step is clear.
+/// number that the models give. Returns nullopt if no step is clear.
 std::optional<deduce::Step> exact_lines(Setup& setup, int about) {
     const int loads = about <= kLargestBlock ? 1 : 2;
     const int span = std::max(kThreadsAround, static_cast<int>(kNearEntries * about));

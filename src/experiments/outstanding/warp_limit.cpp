@@ -84,8 +84,8 @@ void find_warp_limit(Setup& setup) {
         setup.outcome.estimates.push_back(
             undecided("issue.scoreboard_loads", {},
                       {method, kConfidence,
-                       fmt::format("one warp fills with {} loads what two warps share, {} loads each", alone.limit,
-                                   both.limit)}));
+                       fmt::format("one warp reaches the limit with {} loads, two warps with {} each: they share it",
+                                   alone.limit, both.limit)}));
         setup.outcome.estimates.push_back(
             decided("issue.scoreboard_at_least", std::int64_t{alone.limit},
                     {method, kConfidence, "a limit of the whole SM keeps one warp from having more in flight"}));

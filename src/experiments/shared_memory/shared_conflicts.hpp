@@ -21,7 +21,7 @@ struct Banks {
     std::int64_t access_group = 0;   ///< threads whose words one access serves
 };
 
-/// Banks from pairs of conflicting words, without assumptions about numbers. nullopt if no two words within
+/// Banks from pairs of conflicting words, without assumptions about numbers. Returns nullopt if no two words within
 /// `kFarthestWord` conflict.
 ///  - Two threads read word 0 and word d. The first d that conflicts is the first word of the next row of bank 0. The
 ///    number of conflicting words that follow it without a gap is the width of a bank. The next run of conflicting

@@ -14,7 +14,7 @@ namespace {
 
 /// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.95;
-/// Loads of one pass at most; TLBs have fewer entries.
+/// Most loads of one pass; TLBs have fewer entries.
 constexpr std::uint64_t kMostLoads = 1 << 14;
 /// Budget of the eviction-set search in loads. Each costs several others, which measure the latency of the data.
 constexpr std::uint64_t kGroupTestLoads = 1 << 20;

@@ -113,7 +113,7 @@ private:
                                     : MappedWindow::plain(context_.device, words * word, word);
         const auto arrays = arrays_in(mapped.window(), aliases ? page_ : kSmallPage, tlb, step);
         if (arrays[0].empty())
-            return warn(tlb, "has so many entries that touching them from every SM would take minutes");
+            return warn(tlb, "has too many entries: touching all of them from every SM would take minutes");
         const auto cache = static_cast<double>(largest_cache(context_));
         if (cache > 0 && static_cast<double>((arrays[0].size() + arrays[1].size()) * kSpread) > kPartOfCache * cache)
             return warn(tlb, "has too many entries: one line for each does not fit the last cache");

@@ -12,7 +12,7 @@ namespace gputomo::measure {
 
 /// The data caches on the path, as measured before.
 struct DataCaches {
-    std::uint64_t capacity = 0;  ///< of the last cache in bytes, at most; 0: there is none
+    std::uint64_t capacity = 0;  ///< most bytes that the last cache may hold; 0: there is none
     double miss_cost = 0;        ///< cycles between the last cache's latency and memory's
 };
 

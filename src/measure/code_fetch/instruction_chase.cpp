@@ -23,7 +23,7 @@ constexpr std::uint32_t kMostBlocksPerSm = 16;
 constexpr std::uint64_t kUsualConstants = 2048;
 /// Share of that cache for the jump table.
 constexpr double kTableShare = 0.875;
-/// Records that shared memory must hold beside the access sequence, at least.
+/// Fewest records that shared memory must hold beside the access sequence.
 constexpr std::uint32_t kLeastRecords = 256;
 /// Visits of the calibration run. A chosen value.
 constexpr std::uint32_t kCalibrationVisits = 256;

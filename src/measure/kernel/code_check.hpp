@@ -18,7 +18,7 @@ namespace gputomo::measure {
 /// Instructions of one kind, with any of these opcodes.
 struct MachineOperation {
     std::string_view opcodes;  ///< "IADD3|IMAD"
-    int access_bytes = 0;      ///< of each thread, for loads and stores; 0: any
+    int access_bytes = 0;      ///< bytes of each thread, for loads and stores; 0: any
 };
 
 /// Code between two clock reads. Sections that hold more than half of the smallest count of the operation are compared

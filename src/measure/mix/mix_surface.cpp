@@ -40,8 +40,9 @@ public:
         const auto shapes = shapes_of_plan(plan_.loop_length ? *plan_.loop_length : fitting_loop_length(device_));
         for (std::size_t i = 0; i < shapes.size(); ++i) {
             if (plan_.seconds > 0 && elapsed() > plan_.seconds) {
-                surface_.warnings.push_back(fmt::format("{} of {} mixes were left out: the time limit of {} s was over",
-                                                        shapes.size() - i, shapes.size(), plan_.seconds));
+                surface_.warnings.push_back(
+                    fmt::format("{} of {} mixes were left out: the time limit of {} s had passed", shapes.size() - i,
+                                shapes.size(), plan_.seconds));
                 break;
             }
             progress(static_cast<double>(i) / static_cast<double>(shapes.size()), shapes[i].name());

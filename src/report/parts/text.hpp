@@ -27,7 +27,7 @@ namespace gputomo::report {
 /// where only an interval is known, or "undecided".
 [[nodiscard]] std::string leaf_text(const machine::NamedLeaf& leaf);
 
-/// The path of the thing that the leaf belongs to: "caches.l1" of caches.l1.ways, "operations[add.s32]" of
+/// The path of what the leaf describes: "caches.l1" of caches.l1.ways, "operations[add.s32]" of
 /// operations[add.s32].latency.
 [[nodiscard]] std::string owner_of(const machine::NamedLeaf& leaf);
 

@@ -66,7 +66,7 @@ double odd_sum(double a, double b) {
 
 constexpr auto kAdd = [](double a, double b, double) { return odd_sum(a, b); };
 constexpr auto kSub = [](double a, double b, double) { return odd_sum(a, -b); };
-constexpr auto kMul = [](double a, double b, double) { return a * b; };  // 22 bits at most: exact
+constexpr auto kMul = [](double a, double b, double) { return a * b; };  // at most 22 bits: exact
 constexpr auto kFma = [](double a, double b, double c) { return odd_sum(a * b, c); };
 constexpr auto kMin = [](double a, double b, double) { return std::fmin(a, b); };
 constexpr auto kMax = [](double a, double b, double) { return std::fmax(a, b); };

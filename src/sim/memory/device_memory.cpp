@@ -30,7 +30,7 @@ std::shared_ptr<std::byte> zeroed(std::uint64_t bytes) {
 }  // namespace
 
 std::uint64_t DeviceMemory::add(Range range, std::uint64_t alignment) {
-    if (range.backed == 0) throw DeviceError("allocate: 0 bytes asked for");
+    if (range.backed == 0) throw DeviceError("allocate: 0 bytes were asked for; expected at least 1");
     if (range.backed > capacity_ - std::min(capacity_, used_))
         throw DeviceError(fmt::format("allocate: out of memory ({} bytes asked, {} of {} free)", range.backed,
                                       capacity_ - used_, capacity_));

@@ -16,9 +16,9 @@ namespace gputomo::sim {
 /// and refresh are included in that rate.
 ///
 /// Writes wait in the channel's queue. They leave in batches of kWriteBatch bytes, or without cost while the channel is
-/// idle. For every batch of writes between as many bytes of reads the bus turns around twice, however the program mixes
-/// them, because the controller chooses the order. The turnaround time follows from the description: equal shares of
-/// reads and writes reach memory.copy_bandwidth together. Reads alone and writes alone do not turn the bus.
+/// idle. For every batch of writes beside equally many bytes of reads the bus turns around twice, however the program
+/// mixes them, because the controller chooses the order. The turnaround time follows from the description: equal shares
+/// of reads and writes reach memory.copy_bandwidth together. Reads alone and writes alone do not turn the bus.
 ///
 /// While the memory pauses (memory.pause_interval, memory.pause_time), banks and channels stand still. What arrives in
 /// a pause is served after it. Described rates are means over pauses too, so that the memory is faster between them.

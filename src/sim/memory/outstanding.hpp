@@ -29,7 +29,7 @@ public:
     };
     /// Joins the live entry of `key`, or takes a free one, or waits for the earliest release.
     Slot join(std::uint64_t key, double now);
-    /// Keeps the entry until `when` at least.
+    /// Keeps the entry at least until `when`.
     void release_at(std::uint32_t index, double when);
 
 private:
