@@ -21,9 +21,9 @@ struct ModelledMix {
     double alpha = 0;                   ///< adds for each access
     std::map<double, double> measured;  ///< instructions per cycle and SM, by warps per SM
     std::vector<std::map<double, double>>
-        estimated;                       ///< the same as each model estimates it, in the order of Modelled::models
+        estimated;                       ///< `measured` as each model estimates it, in the order of Modelled::models
     std::optional<int> needed_measured;  ///< fewest warps per SM with 90% of the peak
-    std::vector<std::optional<int>> needed_estimated;  ///< the same as each model estimates it
+    std::vector<std::optional<int>> needed_estimated;  ///< `needed_measured` by each model
 };
 
 /// All mixes with one access.

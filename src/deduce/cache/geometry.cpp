@@ -229,7 +229,7 @@ private:
                 fmt::format("neither a modulus nor XORs of address bits explain which lines share a set of "
                             "{} lines of {} bytes",
                             eviction_set->ways(), line));
-        // A geometry that is explained up to here is worth verifying, however many loads the search took.
+        // Verification has a budget of its own, however many loads the search took: the index is explained already.
         const LoadBudget budget(probe, std::max(probe.loads_left(), q_.group_test_loads / kShares));
         return predicts(probe, *index, eviction_set->ways());
     }

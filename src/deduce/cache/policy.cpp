@@ -28,7 +28,7 @@ constexpr std::uint64_t kRunLengths = 3;
 constexpr std::uint64_t kMinRounds = 160, kRoundsPerWay = 3;
 /// Most loads of all batches of one length; a GPU takes some 60 ms for them.
 constexpr std::uint64_t kMaxLoads = 1 << 17;
-/// Loads of one line that a batch count is planned for.
+/// Batches of one run length times the visits of a line in one sequence are at most this many.
 constexpr std::uint64_t kMaxVisits = 16;
 /// Victims that any judgement needs, and that end the recording: chosen so that one victim does not decide it.
 constexpr int kMinVictims = 12, kManyVictims = 40;

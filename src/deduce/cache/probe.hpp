@@ -115,7 +115,8 @@ private:
     enum class Patience { usual, long_one };
 
     [[nodiscard]] std::vector<bool> misses(const Offsets& offsets, std::uint32_t warm, std::uint32_t passes) const;
-    /// misses() without slow loads that no miss explains, unless these are more than the outlier rate explains.
+    /// As misses(), without slow loads that take another time than misses. These count as misses nevertheless if there
+    /// are more of them than the outlier rate explains.
     [[nodiscard]] std::vector<bool> misses_without_outliers(const Offsets& offsets, std::uint32_t warm,
                                                             std::uint32_t passes) const;
     [[nodiscard]] Recorded classified(const ChaseTrace& trace, const MissLatencies& miss_latencies) const;
@@ -135,7 +136,7 @@ private:
     /// Slow loads of the first `watched` lines in each of about `rounds` rounds over all lines.
     [[nodiscard]] std::vector<std::size_t> slow_by_round(const Offsets& offsets, std::size_t watched,
                                                          std::uint32_t rounds, bool without_outliers) const;
-    /// Places in a line at which a sequence can visit it.
+    /// Words of a line, each of which a sequence can visit once.
     [[nodiscard]] std::uint64_t words_of_line() const;
 
     std::shared_ptr<ChaseSession> session_;

@@ -13,8 +13,8 @@ namespace {
 constexpr std::uint64_t kMaxVisits = 16;
 /// Passes over a sequence before recording.
 constexpr std::uint32_t kWarmPasses = 2;
-/// One outlier in this many is assumed to look like a miss, or more. Without a lower bound, a rate of zero would
-/// forbid the reading that a slow load was an outlier.
+/// One of `kMissLikeOutliers` outliers is assumed to look like a miss, at least. Without a lower bound, a rate of zero
+/// would forbid the reading that a slow load was an outlier.
 constexpr double kMissLikeOutliers = 50;
 /// Number of a filler line among those of the set.
 constexpr std::uint32_t kFiller = ~0U;

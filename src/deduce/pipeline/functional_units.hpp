@@ -11,10 +11,10 @@ namespace gputomo::deduce {
 
 /// Times in cycles of a loop that interleaves independent instructions of two operations.
 struct PairTiming {
-    double first = 0;     ///< for the first operation's instructions alone
-    double second = 0;    ///< for the second operation's instructions alone
-    double together = 0;  ///< for both
-    double issue = 0;     ///< fewest cycles in which the instructions of both can be issued, as far as is known
+    double first = 0;     ///< the first operation's instructions alone
+    double second = 0;    ///< the second operation's instructions alone
+    double together = 0;  ///< the instructions of both
+    double issue = 0;     ///< fewest known cycles in which the instructions of both can be issued
 };
 
 /// The share of the first operation's throughput that comes from the unit of the second: 0 if they overlap fully, 1 if

@@ -26,7 +26,7 @@ struct Stairs {
     double height = 0;         ///< of each step, in the unit of y
     bool significant = false;  ///< as for Step
     double error = 0;          ///< root mean square residual of the staircase
-    double error_of_line = 0;  ///< the same of a line without steps
+    double error_of_line = 0;  ///< error of a line without steps
 };
 
 /// The least-squares fit of a line with a staircase of equal steps, the first of which lies between x = width and

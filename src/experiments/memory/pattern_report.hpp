@@ -33,7 +33,7 @@ inline constexpr LoadPattern kLoadPatterns[] = {
 /// Bytes from a warp's place to that of a lane. Random places lie within `far` bytes.
 [[nodiscard]] std::uint32_t offset_of(const LoadPattern& pattern, int lane, std::int64_t far, std::uint64_t seed);
 
-/// What one SM gets of loads of one pattern from one source.
+/// Latency and throughput of one SM's loads of one pattern from one source.
 struct PatternCurve {
     double latency = 0;                     ///< cycles of a lone load, without the iteration that contains it
     double rate = 0;                        ///< most loads per cycle, of all warps

@@ -10,7 +10,7 @@ namespace gputomo::measure {
 /// The common latency of single loads and its uncertainty.
 struct SettledLatency {
     double mean = 0;         ///< cycles, of the loads that are no outliers
-    double latency = 0;      ///< the same mean; the median if jitter spreads the loads over several clock steps
+    double latency = 0;      ///< `mean`, or the median if jitter spreads the loads over several clock steps
     double uncertainty = 0;  ///< standard deviation of `latency`, cycles
 };
 

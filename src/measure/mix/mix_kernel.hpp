@@ -15,14 +15,14 @@ struct MixRecord {
         std::uint32_t begin = 0;       ///< when the last of them began
     };
     Mark settled;                ///< the first end of an iteration after the settling time
-    Mark counted;                ///< the same after the window that counts
-    Mark ended;                  ///< the same after the time in which others count
+    Mark counted;                ///< the first end of an iteration after the counting window
+    Mark ended;                  ///< the first one after the time in which other warps count
     std::uint32_t pointers = 0;  ///< sum over the chains
     std::uint32_t sm = 0;
-    std::uint32_t arrival = 0;  ///< at the gate
-    std::uint32_t start = 0;    ///< of the first iteration
+    std::uint32_t arrival = 0;  ///< clock at the gate
+    std::uint32_t start = 0;    ///< clock at the first iteration
     std::uint32_t origin =
-        0;  ///< Zero of the settling and counting times: the same for all warps of an SM that come through a gate.
+        0;  ///< zero of the settling and counting times, for all warps of an SM that come through a gate
     std::uint32_t iterations = 0;  ///< in all
 };
 

@@ -51,7 +51,7 @@ private:
 /// Operations of one kind in the body of a loop.
 struct LoopPart {
     TimedOperation operation;
-    int count = 0;  ///< in a thread and loop iteration, all chains together; an even multiple of `chains`
+    int count = 0;  ///< operations of a thread and loop iteration, all chains together; an even multiple of `chains`
     int chains = 1;
 };
 

@@ -81,7 +81,7 @@ std::vector<double> Placement::spread(std::int64_t mean, const machine::Integers
                                               static_cast<double>(units - 1)));
         excess += (value[u] - mean) * weight[u];
     }
-    // The units between the two ends move by equal shares, and by single cycles at last.
+    // Moves all units but the two ends by equal shares until the mean is right. The last steps are single cycles.
     for (bool moved = true; moved;) {
         moved = false;
         const std::int64_t share = std::max<std::int64_t>(1, std::abs(excess) / static_cast<std::int64_t>(sms_));
