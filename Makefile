@@ -26,7 +26,8 @@ docs: setup
 	cmake --build --preset release -j $(JOBS) --target gputomo
 	python3 scripts/generate_docs.py --gputomo build/gputomo
 
-# Opens reports of whole scans in headless Chromium, and installs it. `make test` opens those of a few experiments where there is one.
+# Installs headless Chromium and opens reports of whole scans in it. `make test` opens reports of a few experiments if
+# Chromium is there.
 browser-test:
 	scripts/setup.sh browser
 	$(CONFIGURE) release

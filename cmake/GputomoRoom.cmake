@@ -1,8 +1,8 @@
 # gputomo_room(NAME [COMPILE_AS kind] [DEPENDS room...] [EXCLUDE subfolder...] [LIBRARIES target...])
 #
-# Declares the library of src/NAME (its own .cpp files and those of its subfolders, without EXCLUDE). Headers are seen by
-# others as "NAME/header.hpp" through a folder of links that holds this room only, so a room can include nothing but itself
-# and the rooms it depends on.
+# Declares the library of src/NAME (its own .cpp files and those of its subfolders, without EXCLUDE). Other rooms see its
+# headers as "NAME/header.hpp" through a folder of links that holds this room only. A room can therefore include nothing
+# but itself and the rooms that it depends on.
 function(gputomo_room name)
   cmake_parse_arguments(ROOM "" "COMPILE_AS" "DEPENDS;EXCLUDE;LIBRARIES" ${ARGN})
   string(REPLACE "/" "_" id ${name})

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the apt packages that building and testing need and that are missing. Does nothing, and needs no network, where all are there.
+# Installs the apt packages that building and testing need and that are missing. If none is missing, it does nothing and
+# needs no network.
 set -euo pipefail
 
 packages=(
@@ -25,7 +26,10 @@ if [[ ${#missing[@]} -eq 0 ]]; then exit 0; fi
 
 sudo=()
 if [[ $(id -u) -ne 0 ]]; then
-    command -v sudo >/dev/null || { echo "setup: these packages are missing and neither root nor sudo is at hand: ${missing[*]}" >&2; exit 1; }
+    command -v sudo >/dev/null || {
+        echo "setup: ${missing[*]}: these packages are missing; expected root or sudo to install them" >&2
+        exit 1
+    }
     sudo=(sudo)
 fi
 echo "setup: installing ${missing[*]}" >&2

@@ -10,7 +10,8 @@ set -euo pipefail
 
 [[ $# -ge 1 ]] || { sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2; }
 [[ $(id -u) -eq 0 ]] || { echo "try_systems: making a root file system needs root" >&2; exit 2; }
-command -v debootstrap >/dev/null || { echo "try_systems: debootstrap is missing; install the package of that name" >&2; exit 2; }
+command -v debootstrap >/dev/null ||
+    { echo "try_systems: debootstrap is missing; install the package of that name" >&2; exit 2; }
 mkdir -p "$1"
 place=$(cd "$1" && pwd)
 shift
@@ -24,9 +25,10 @@ declare -A release_of=(
     [clang-14]=bookworm [clang-15]=bookworm [clang-16]=bookworm [clang-17]=trixie [clang-18]=trixie [clang-19]=trixie
 )
 systems=("$@")
-[[ ${#systems[@]} -gt 0 ]] || systems=(debian12 debian13 gcc-12 gcc-13 gcc-14 clang-14 clang-15 clang-16 clang-17 clang-18 clang-19)
+[[ ${#systems[@]} -gt 0 ]] ||
+    systems=(debian12 debian13 gcc-12 gcc-13 gcc-14 clang-14 clang-15 clang-16 clang-17 clang-18 clang-19)
 
-# make_root ROOT RELEASE: a minimal system with what debootstrap's minbase lacks for `make`: make itself and certificates.
+# make_root ROOT RELEASE: a minimal system, with make and certificates, which debootstrap's minbase lacks.
 make_root() {
     [[ -e $1/etc/debian_version ]] && return
     debootstrap --variant=minbase --include=make,ca-certificates "$2" "$1" "$mirror"
@@ -60,10 +62,14 @@ for system in "${systems[@]}"; do
     log=$place/$system.log
     case $system in
         debian*) root=$place/$system commands="cd /gputomo; make scan; make test" ;;
-        gcc-*) commands="apt-get update -qq; apt-get install -y -qq --no-install-recommends g++-${system#gcc-}; cd /gputomo; scripts/setup.sh
-                 cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=g++-${system#gcc-}; cmake --build build" ;;
-        clang-*) commands="apt-get update -qq; apt-get install -y -qq --no-install-recommends $system; cd /gputomo; scripts/setup.sh
-                 cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=clang++-${system#clang-}; cmake --build build" ;;
+        gcc-*) commands="apt-get update -qq; apt-get install -y -qq --no-install-recommends g++-${system#gcc-}
+                 cd /gputomo; scripts/setup.sh
+                 cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=g++-${system#gcc-}
+                 cmake --build build" ;;
+        clang-*) commands="apt-get update -qq; apt-get install -y -qq --no-install-recommends $system
+                 cd /gputomo; scripts/setup.sh
+                 cmake -G Ninja -B build -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=clang++-${system#clang-}
+                 cmake --build build" ;;
     esac
     start=$SECONDS
     if { make_root "$root" "$release" && copy_tree "$root" && in_root "$root" "$commands"; } >"$log" 2>&1; then

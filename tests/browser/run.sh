@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The browser test as one of `make test`: run.sh GPUTOMO FOLDER. Exits with 77, which CTest counts as skipped, where Chromium, Node.js or playwright-core cannot be had.
+# Runs the quick browser test for `make test`: run.sh GPUTOMO FOLDER. If Chromium, Node.js or playwright-core is missing,
+# it exits with 77, which CTest counts as skipped.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 skip() { echo "skipped: $1; \`make browser-test\` installs what is missing"; exit 77; }
