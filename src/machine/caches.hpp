@@ -51,7 +51,7 @@ struct Cache {
                .doc = "bytes that one miss fills; equal to the line if lines have no sectors"}, self.sector);
         visit({.name = "ways", .unit = Unit::count,
                .doc = "ways of a set; of the largest set if sets differ (see set_ways)"}, self.ways);
-        visit({.name = "sets", .unit = Unit::count, .doc = "sets"}, self.sets);
+        visit({.name = "sets", .unit = Unit::count, .doc = "sets of one instance"}, self.sets);
         visit({.name = "set_ways", .unit = Unit::count,
                .doc = "ways of each set, if sets differ (Mei 2014: 17 and six times 8)"}, self.set_ways);
         visit({.name = "index",
@@ -71,7 +71,7 @@ struct Cache {
                .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "slru",
                            "way-odds", "not-lru"}}, self.policy);
         visit({.name = "way_odds",
-               .doc = "with policy 'way-odds': probability of each way to hold the victim (Mei 2014: 1/6, 1/2, "
+               .doc = "with policy 'way-odds': probability that each way holds the victim (Mei 2014: 1/6, 1/2, "
                       "1/6, 1/6)"}, self.way_odds);
         visit({.name = "latency", .unit = Unit::cycles,
                .doc = "cycles of a dependent load that hits in this cache and in the TLBs; the mean if the cache "
@@ -143,7 +143,7 @@ struct Tlb {
         visit({.name = "entries", .unit = Unit::count, .doc = "entries: reach / span"}, self.entries);
         visit({.name = "ways", .unit = Unit::count, .doc = "ways of a set; of the largest set if sets differ"},
               self.ways);
-        visit({.name = "sets", .unit = Unit::count, .doc = "sets"}, self.sets);
+        visit({.name = "sets", .unit = Unit::count, .doc = "sets of one instance"}, self.sets);
         visit({.name = "set_ways", .unit = Unit::count, .doc = "ways of each set, if sets differ"}, self.set_ways);
         visit({.name = "index",
                .doc = "how the number of an entry selects its set. Modulo: the number modulo the sets. Dealt: the "

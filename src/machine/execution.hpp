@@ -97,7 +97,7 @@ struct Pipeline {
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
         visit({.name = "latency", .unit = Unit::cycles,
-               .doc = "cycles between two dependent instructions of its simplest kind"}, self.latency);
+               .doc = "cycles between two dependent instructions of the pipeline's simplest kind"}, self.latency);
         visit({.name = "warp_latency", .unit = Unit::cycles,
                .doc = "the latency seen by a whole warp, if it differs from that of one thread (Volkov 2016, Table "
                       "6.2)",

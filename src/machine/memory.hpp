@@ -36,7 +36,7 @@ struct SharedMemory {
                .doc = "most shared memory that a launch may give a block"}, self.max_per_block);
         visit({.name = "allocation_unit", .unit = Unit::bytes,
                .doc = "allocations are rounded up to a multiple of this"}, self.allocation_unit);
-        visit({.name = "banks", .unit = Unit::count, .doc = "banks"}, self.banks);
+        visit({.name = "banks", .unit = Unit::count, .doc = "banks of shared memory"}, self.banks);
         visit({.name = "bank_width", .unit = Unit::bytes,
                .doc = "bytes that one bank delivers at a time, in the default mode"}, self.bank_width);
         visit({.name = "bank_modes", .unit = Unit::bytes,
