@@ -30,7 +30,7 @@ struct Cost {
     double latency = 0;  ///< cycles from issue to the issue of a dependent instruction
     double spread = 0;   ///< single latencies are uniformly distributed over latency +- spread, in cycles
     Resource resource = Resource::cores;
-    double cycles = 0;          ///< for which it occupies the resource of one SM
+    double cycles = 0;          ///< cycles for which it occupies the resource of one SM
     double reissues = 0;        ///< further issue slots that the same instruction takes
     double bytes = 0;           ///< moved from and to DRAM
     double lines = 0;           ///< lines of the first-level cache that it allocates

@@ -126,9 +126,8 @@ private:
 constexpr std::uint32_t kMinPasses = 16;
 
 /// Lines of a sequence that miss more often than outliers explain. That includes lines of sets with a random policy,
-/// which miss rarely.
-/// Empty where the sequence fits. To prove that a long sequence overflows takes far longer than for the few lines that
-/// miss, so that is left to the caller.
+/// which miss rarely. Empty if the sequence fits. Proving that a long sequence overflows takes far longer than proving
+/// it for the few lines that miss, so the caller does that.
 Offsets missing_lines(const Probe& probe, const Offsets& sequence) {
     constexpr std::uint32_t kMaxPasses = 256, kMaxWarm = 64;
     constexpr std::uint64_t kMaxLoads = std::uint64_t{1} << 21;

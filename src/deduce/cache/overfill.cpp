@@ -41,7 +41,7 @@ void find_partitions(Overfill& found, const std::vector<OverfillReading>& readin
     std::vector<double> shares, far;
     for (std::size_t i = 0; i < readings.size(); ++i) {
         const auto& point = found.points[i];
-        // From where nothing hits any more, to where the arrays exceed the other partitions too.
+        // Only arrays in which nothing hits any more, but which do not exceed the other partitions too, count.
         if (point.hit > kNone || static_cast<double>(point.bytes) > kEndsBy * static_cast<double>(*found.capacity))
             continue;
         shares.push_back(point.far);

@@ -37,15 +37,15 @@ struct OutstandingPoint {
 /// All times are in cycles.
 struct OutstandingModel {
     OutstandingUnit unit = OutstandingUnit::none;
-    int entries = 0;         ///< entries of the table that the whole SM shares
-    int warp_loads = 0;      ///< most loads of one warp in flight; 0: no limit
-    double overhead = 0;     ///< of the measurement itself
-    double latency = 0;      ///< of one access
-    double spacing = 1;      ///< between the requests of one instruction: memory issue and write-back serialisation
-    double issue = 1;        ///< between the instructions of different warps
-    double gap = 1;          ///< between two loads of one warp
-    double service = 0;      ///< of one line at the server that takes the SM's requests one after the other
-    double use_latency = 0;  ///< from a warp's last data to its end, per load: the loads' consumers issue in order
+    int entries = 0;      ///< entries of the table that the whole SM shares
+    int warp_loads = 0;   ///< most loads of one warp in flight; 0: no limit
+    double overhead = 0;  ///< time of the measurement itself
+    double latency = 0;   ///< time of one access
+    double spacing = 1;   ///< time between the requests of one instruction: memory issue and write-back serialisation
+    double issue = 1;     ///< time between the instructions of different warps
+    double gap = 1;       ///< time between two loads of one warp
+    double service = 0;   ///< time of one line at the server that takes the SM's requests one after the other
+    double use_latency = 0;  ///< time from a warp's last data to its end, per load: the loads' consumers issue in order
     double warp_resume = 0;  ///< issue time, shared by all warps, that a warp takes once its data are there
     double load_resume = 0;  ///< the further issue time that it takes for each of its loads
 

@@ -11,8 +11,8 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Shares by which a measured rate may fall short of the true one, by loop control and ramps, and exceed it, by a clock
-/// read.
+/// A measured rate falls short of the true one by at most the share `kMostLost`, through loop control and ramps. It
+/// exceeds the true one by at most `kMostGained`, through a clock read.
 constexpr double kMostLost = 0.015;
 constexpr double kMostGained = 0.002;
 

@@ -23,7 +23,7 @@ struct PathQuestion {
     std::uint64_t largest = 0;           ///< bytes of the largest array that is loaded
     std::uint64_t room = 0;              ///< bytes that single loads may be spread over
     std::uint64_t stride = 64;           ///< bytes between the loads of the search for levels: a line or less
-    std::uint64_t word = 8;              ///< bytes between two loads, at least
+    std::uint64_t word = 8;              ///< fewest bytes between two loads
     std::uint64_t occupied = 0;          ///< bytes of the chase's own code in the first cache
     std::uint64_t most_loads = 1 << 16;  ///< of one pass; larger arrays are loaded in longer steps
     double least_step = 3;               ///< cycles between two levels

@@ -43,7 +43,7 @@ constexpr double kLeastCost = 8;
 struct Reach {
     std::uint64_t span = 0;     ///< bytes of the largest TLB entry
     std::uint64_t entries = 0;  ///< of all TLBs
-    std::uint64_t cached = 0;   ///< bytes of the last cache, at most
+    std::uint64_t cached = 0;   ///< most bytes that the last cache may hold
     std::uint64_t window = 0;   ///< bytes whose pages are active at once; 0: all
 };
 

@@ -29,7 +29,7 @@ struct ChaseRun {
     std::uint32_t warm = 0;           ///< untimed loads before the timed ones, in the same launch
     std::uint32_t loads = 0;          ///< timed loads; for average() a multiple of average_granularity()
     std::optional<std::uint32_t> sm;  ///< run on this SM; nullopt: wherever the device puts a single block
-    Bytes shared{0};                  ///< shared memory that the block takes at least
+    Bytes shared{0};                  ///< least shared memory that the block takes
 };
 
 /// Chases pointers with one thread in two ways that must agree. average() times many loads together, fine() times each

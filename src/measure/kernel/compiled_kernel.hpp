@@ -25,7 +25,7 @@ public:
     CompiledKernel(std::shared_ptr<device::Module> module, std::string name,
                    const std::vector<CodeExpectation>& expected);
 
-    /// Launches and waits; errors as device::Kernel::launch.
+    /// Launches and waits. Throws as device::Kernel::launch does.
     device::LaunchResult launch(device::Dim3 grid, device::Dim3 block, const device::Arguments& arguments,
                                 Bytes dynamic_shared = Bytes{0});
     /// Later launches ask for the largest L1 (device::Launch::prefer_l1).

@@ -46,7 +46,7 @@ public:
 
     /// Most lines that one warp of any shape reads.
     static constexpr std::int64_t kMostLines = 1024;
-    /// Least cycles of a window: a thousand times the error of a clock read.
+    /// Fewest cycles of a window: a thousand times the error of a clock read.
     static constexpr double kLeastWindow = 10'000;
 
 private:

@@ -14,7 +14,7 @@ struct LaunchFacts {
     device::Dim3 block;
     device::Dim3 grid;
     std::uint64_t sms = 0;
-    std::uint64_t warps_per_sm = 0;    ///< that fit at most
+    std::uint64_t warps_per_sm = 0;    ///< most warps that fit an SM
     std::uint64_t dynamic_shared = 0;  ///< bytes of a block
     std::uint64_t total_shared = 0;    ///< bytes of a block, static and dynamic
 };

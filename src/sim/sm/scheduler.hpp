@@ -14,7 +14,7 @@ namespace gputomo::sim {
 struct SchedulerSpec {
     double issue_interval = 1;      ///< cycles between two issues of a scheduler
     double warp_interval = 1;       ///< cycles between two independent instructions of one warp
-    std::uint32_t issue_width = 1;  ///< instructions of one warp that issue together at most
+    std::uint32_t issue_width = 1;  ///< most instructions of one warp that issue together
 };
 [[nodiscard]] SchedulerSpec scheduler_spec_of(const machine::Issue& issue);
 

@@ -39,7 +39,7 @@ private:
     std::uint32_t group_ = 0;
     double latency_ = 0;
     double conflict_cost_ = 0;
-    double group_cycles_ = 0;  ///< for which one conflict-free group keeps the banks busy
+    double group_cycles_ = 0;  ///< cycles for which one conflict-free group keeps the banks busy
     double group_delay_ = 0;   ///< cycles from the data of one group to those of the next
 };
 
