@@ -125,9 +125,9 @@ private:
 /// Passes of the first observation, and of the only one that a long sequence gets.
 constexpr std::uint32_t kMinPasses = 16;
 
-/// Lines of a sequence that miss more often than outliers explain. That includes lines of sets with a random policy,
-/// which miss rarely. Empty if the sequence fits. Proving that a long sequence overflows takes far longer than proving
-/// it for the few lines that miss, so the caller does that.
+/// Lines of a sequence that miss more often than outliers explain. Under a random policy they still miss rarely. Empty
+/// if the sequence fits. Proving that a long sequence overflows takes far longer than proving it for the few lines that
+/// miss, so the caller does that.
 Offsets missing_lines(const Probe& probe, const Offsets& sequence) {
     constexpr std::uint32_t kMaxPasses = 256, kMaxWarm = 64;
     constexpr std::uint64_t kMaxLoads = std::uint64_t{1} << 21;
@@ -153,7 +153,7 @@ struct Overflowing {
     Offsets sequence, missing;
 };
 
-/// The shortest start of a list that overflows. The first `low` lines fit, those of `most` overflow.
+/// The shortest prefix of a list that overflows. The first `low` lines fit, the first `most` overflow.
 Overflowing first_to_overflow(const Probe& probe, const Offsets& lines, std::uint64_t low, Overflowing most) {
     // If the sequence exceeds the resident lines by a larger share than one in 32, too many sets overflow together.
     constexpr std::uint64_t kShareBeyond = 32;

@@ -111,7 +111,7 @@ Probe Probe::with_repeated_loads_if_needed() const {
     const std::uint64_t bytes = std::min(question().overflows + question().overflows / 2, question().buffer_bytes);
     std::uint64_t stride = sector_;
     while (bytes / stride > kReuseLines) stride *= 2;
-    // Distant lines may spread over enough sets to be resident, all of them; then nearer lines show the misses.
+    // Distant lines may spread over enough sets for all of them to be resident; nearer lines then show the misses.
     const std::uint64_t most = loads() + question().group_test_loads / kReuseShare;
     double misses_once = once.misses_per_load(bytes, stride);
     while (misses_once < kReuseMisses && stride > sector_ && loads() < most)

@@ -32,7 +32,8 @@ public:
     /// buffer contains. Searches for lines use its first `search_span` bytes: farther lines bring other limits into
     /// play, such as a TLB's.
     [[nodiscard]] Probe within_aligned(std::uint64_t span, std::uint64_t search_span) const;
-    /// The whole buffer from its start. Offsets need not combine bit by bit as addresses do.
+    /// The whole buffer from its start, whose address need not be aligned: the XOR of two offsets may differ from the
+    /// XOR of the addresses.
     [[nodiscard]] Probe over_whole_buffer() const;
     /// A sequence may then visit each line several times, each time at another word of the `bytes` that one miss fills.
     [[nodiscard]] Probe with_sector(std::uint64_t bytes) const;

@@ -150,8 +150,8 @@ struct Witness {
     bool waited = false;  ///< whether it was late by more than half of these cycles
 };
 
-/// The loads that began shortly before each pause ended, in ascending order of `before`. Those that began after the
-/// pause did have waited, and the others have not.
+/// The loads that began shortly before each pause ended, in ascending order of `before`. Those that began
+/// during the pause have waited for its end, and the others have not.
 std::vector<Witness> witnesses_of(std::vector<TimedLoad> loads, const std::vector<Group>& groups,
                                   const MemoryPauses& found) {
     double longest = 0;

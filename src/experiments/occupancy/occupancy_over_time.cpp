@@ -68,7 +68,7 @@ private:
         add_code_checks(lives.compiled(), outcome_);
         const auto turns = turns_of(lives);
         const int most_of_block = lives.compiled().properties().max_threads_per_block / kWarpSize;
-        std::vector<BlockShape> one;  // of units that schedulers have
+        std::vector<BlockShape> one;  // one block, for instructions whose units belong to schedulers
         for (int warps = 1; warps <= std::min(most_of_block, most_warps_) && kind.access != MixAccess::global; ++warps)
             one.push_back({1, warps});
         if (!one.empty()) add_trace(kind, "one_block", 1, measured(lives, one, 1, turns));

@@ -95,7 +95,7 @@ void Expression::collect_call(const Node& node, const std::string& gpu) {
         reads_[gpu].leaves.insert(leaves_of_predictions().begin(), leaves_of_predictions().end());
 }
 
-/// Every function of mixes also reads what the models' parameters need, accesses and adds alone among it.
+/// Every function of mixes also reads what the models' parameters need, such as accesses alone and adds alone.
 void Expression::collect_mixes(const MixFunction& function, const Node& node, Reads& reads) {
     const auto& access = node.arguments[access_position(function)].name;
     reads.leaves.merge(leaves_of_mixes(access));

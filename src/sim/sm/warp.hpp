@@ -39,7 +39,7 @@ struct Warp {
     double hold = 0;         ///< earliest next issue after a clock read, a branch, a barrier or a fetch
     double gap = 0;          ///< earliest next issue, except of an instruction that is paired with the one before
     double earliest = 0;     ///< of the next instruction, as hold, operands and loads in flight allow; kNever: it waits
-    std::uint32_t step = 0;  ///< of an operation that takes several machine instructions
+    std::uint32_t step = 0;  ///< machine instructions issued so far of an operation that takes several
     bool in_use = false;
 };
 
