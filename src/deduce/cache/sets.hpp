@@ -18,7 +18,7 @@ struct SetWays {
 struct Trials {
     int agreed = 0;
     int made = 0;
-    /// Sets that hold more lines than were found when each was measured and, where sets are unequal, groups that did
+    /// Sets that turned out to hold more lines than their measurement had found, plus groups of unequal sets that did
     /// not become resident in time.
     int doubts = 0;
     /// More than a third of at least 24 predictions was wrong.

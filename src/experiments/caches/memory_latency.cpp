@@ -33,7 +33,7 @@ public:
           threshold_(threshold),
           warm_(threshold > 0 ? kWarmLoads : offsets.size()) {}
 
-    /// Latencies on one SM; nothing if most loads hit wherever the run starts. A cache may still hold lines that were
+    /// Latencies on one SM; empty if most loads hit wherever the run starts. A cache may still hold lines that were
     /// written last. The run is then repeated elsewhere in the sequence. Its few misses are not used, because they may
     /// be slow for other reasons, such as a new page.
     std::vector<double> on_sm(std::uint32_t sm) {

@@ -39,7 +39,7 @@ constexpr int kMixedLoads[] = {8, 12, 16};
 constexpr int kWarps[] = {1, 2, 4, 8, 16, 24, 32};
 /// Loads of one warp in a launch, and the fewest iterations.
 constexpr int kLoadsOfLaunch = 512, kQuickLoads = 64, kFewestTurns = 4;
-/// An array of this share of the last cache stays resident; one this many times as large is never in it.
+/// An array of `kPart` of the last cache stays resident; of one `kTimesCache` times as large nothing is resident.
 constexpr double kPart = 0.125;
 constexpr std::int64_t kTimesCache = 8;
 constexpr std::int64_t kSmallestArray = std::int64_t{1} << 20, kLargestArray = std::int64_t{1} << 30;
