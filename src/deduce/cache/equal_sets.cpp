@@ -243,7 +243,7 @@ private:
         }
         return low;
     }
-    /// A line too many misses once a pass, but under a random policy each line of its set misses only now and then.
+    /// One line too many makes its set miss once a pass, but under a random policy each single line misses rarely.
     bool resident(const Offsets& offsets) {
         if (offsets.empty()) return true;
         const double outlier_rate = probe_.outlier_rate();

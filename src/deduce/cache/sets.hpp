@@ -35,7 +35,7 @@ struct Trials {
 /// changes `ways`.
 [[nodiscard]] Trials predict_groups(const Probe& probe, const Index& index, std::vector<std::uint64_t>& ways);
 /// As predict_groups(), with a group of each set in every access sequence. An upper level has then evicted a line when
-/// the sequence returns to it, without filler lines. No trials where that takes too many lines.
+/// the sequence returns to it, without filler lines. Makes no trials if that takes too many lines.
 [[nodiscard]] Trials predict_groups_of_all_sets(const Probe& probe, const Index& index, std::uint64_t ways);
 
 }  // namespace gputomo::deduce::cache

@@ -27,7 +27,7 @@ struct PathQuestion {
     std::uint64_t occupied = 0;          ///< bytes of the chase's own code in the first cache
     std::uint64_t most_loads = 1 << 16;  ///< of one pass; larger arrays are loaded in longer steps
     double least_step = 3;               ///< cycles between two levels
-    deduce::Chase chase_behind;          ///< for caches beyond the first; empty if the same chase serves
+    deduce::Chase chase_behind;          ///< chase for caches beyond the first; empty if the same one serves
     /// Latencies in cycles of `loads` loads of an access sequence, after `warm` untimed ones; on one SM if it is given.
     /// Empty if no block came to that SM.
     std::function<std::vector<double>(const std::vector<std::uint64_t>& offsets, std::uint64_t warm,

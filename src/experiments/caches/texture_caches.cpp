@@ -21,7 +21,7 @@ constexpr std::int64_t kTimesL2 = 8;
 /// Bounds of the array in bytes. Larger arrays take long and show little: a larger cache of the whole GPU is always
 /// that of global memory.
 constexpr std::int64_t kLargest = std::int64_t{2} << 20, kLargestTexture = std::int64_t{16} << 20;
-/// Bytes over which lines that lie far apart are spread, which is more than a pass over an array needs.
+/// Lines that lie far apart are spread over this many bytes, which is more than a pass over an array needs.
 constexpr std::int64_t kRoom = std::int64_t{8} << 20;
 
 std::int64_t largest_array(const device::Device& device) {

@@ -61,7 +61,7 @@ public:
     std::optional<double> cycles(AccessShape shape, int iterations, AccessArea& area,
                                  const AccessArea* other = nullptr);
     /// Cycles of one iteration: the difference of a launch of `iterations` and one of twice as many. The fastest of at
-    /// most `runs` pairs of launches; fewer if two agree.
+    /// most `runs` pairs of launches counts. Fewer run if two agree.
     std::optional<double> cycles_per_iteration(AccessShape shape, int iterations, int runs, AccessArea& area,
                                                const AccessArea* other = nullptr);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }
