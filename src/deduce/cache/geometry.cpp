@@ -40,8 +40,8 @@ constexpr std::uint64_t kShares = 4;
 /// Each search space but the first gets the load budget divided by this: a search that was misled in one space may have
 /// spent all of it.
 constexpr std::uint64_t kLaterSpaces = 2;
-/// No eviction set is found with fewer passes than this over as many pieces as the cache holds; then the search does
-/// not start.
+/// The search for an eviction set needs a budget of at least this many passes over as many pieces as the cache holds.
+/// With less it does not start, because it would find none.
 constexpr std::uint64_t kMinTests = 32;
 /// This share of the cache's lines, at random places, almost surely overfills one of its sets. More lines overfill
 /// several sets at once, which makes one of them harder to isolate.

@@ -17,7 +17,7 @@ constexpr double kEndsBy = 1.5;
 constexpr double kFastestOfMemory = 0.005;
 /// Hit rates of another partition beyond the capacity differ by at most this much between array sizes.
 constexpr double kPlateau = 0.03;
-/// Array sizes beyond the capacity that a plateau needs: two could agree by chance.
+/// Array sizes beyond the capacity that a plateau needs: two could agree at random.
 constexpr std::size_t kMinSizes = 3;
 
 void find_capacity(Overfill& found) {
