@@ -72,7 +72,7 @@ struct Parameters {
     std::optional<double> latency_to_arithmetic;
     double issue_throughput = 1;  ///< issues per cycle and SM
     double ilp_latency = 1;       ///< cycles between independent instructions of a warp
-    double access_bytes = 128;    ///< that one memory instruction of a warp moves
+    double access_bytes = 128;    ///< bytes that one memory instruction of a warp moves
     double transactions = 1;      ///< of one memory instruction
     double pin_bandwidth = 0;     ///< GB/s; 0 if unknown
     std::optional<Contention> contention;

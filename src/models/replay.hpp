@@ -8,7 +8,7 @@ struct ReplayStations {
     int sms = 1;             ///< simulated SMs, each of which stands for several
     int schedulers = 1;      ///< of an SM
     int warps = 1;           ///< of an SM, assigned to its schedulers in turn
-    int servers = 1;         ///< that serve accesses; each serves an equal share of the schedulers
+    int servers = 1;         ///< servers of accesses; each serves an equal share of the schedulers
     double adds = 0;         ///< per group; with a fraction f, a share f of the groups has one add more
     double accesses = 1;     ///< per group: 1, or 0 for arithmetic alone
     double add_latency = 1;  ///< cycles from an add to the next instruction of its warp

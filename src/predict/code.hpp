@@ -23,7 +23,7 @@ enum class MemorySpace : std::uint8_t { global, local, shared, constant };
 
 struct Access {
     MemorySpace space = MemorySpace::global;
-    int bytes = 4;     ///< that one thread accesses
+    int bytes = 4;     ///< bytes that one thread accesses
     bool load = true;  ///< true for atomics that return a value, too
     /// Bytes from the address of one thread to that of the next, if known; 0: all threads access one address.
     std::optional<std::int64_t> stride;

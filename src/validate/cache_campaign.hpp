@@ -29,7 +29,7 @@ struct CacheCase {
     bool policy = false;                    ///< right, or indistinguishable from the truth with that many ways
     bool odds = true;                       ///< right within 0.02 for each way; true for other policies
     std::vector<std::string> surely_wrong;  ///< names of the results that are wrong with a confidence above 0.95
-    std::uint64_t loads = 0;                ///< that the deduction used
+    std::uint64_t loads = 0;                ///< loads that the deduction used
 };
 
 /// Deduces the random cache of this seed.

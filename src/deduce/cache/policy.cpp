@@ -30,7 +30,8 @@ constexpr std::uint64_t kMinRounds = 160, kRoundsPerWay = 3;
 constexpr std::uint64_t kMaxLoads = 1 << 17;
 /// Batches of one run length times the visits of a line in one sequence are at most this many.
 constexpr std::uint64_t kMaxVisits = 16;
-/// Victims that any judgement needs, and that end the recording: chosen so that one victim does not decide it.
+/// Fewest victims for any judgement, and victims after which the recording ends: chosen so that no single victim
+/// decides.
 constexpr int kMinVictims = 12, kManyVictims = 40;
 /// A candidate that explains a smaller share of the victims is not the policy. Outliers and a start state that is not
 /// known leave a right one below 1.

@@ -31,8 +31,8 @@ struct InFlightShape {
 
 /// Times of one block, in cycles since its first warp's start.
 struct InFlightTime {
-    double barrier = 0;         ///< until after the barrier that all threads reach, as in the listing
-    std::vector<double> warps;  ///< until each warp had its data; 0 for an idle warp
+    double barrier = 0;         ///< time until all threads left the barrier, as in the listing
+    std::vector<double> warps;  ///< time until each warp had its data; 0 for an idle warp
 };
 
 /// A kernel with one shape of accesses, launched with any number of threads.

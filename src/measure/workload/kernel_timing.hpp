@@ -15,7 +15,7 @@ namespace gputomo::measure {
 struct KernelLaunch {
     device::Dim3 grid;
     device::Dim3 block;
-    Bytes dynamic_shared{0};  ///< that the kernel itself uses
+    Bytes dynamic_shared{0};  ///< dynamic shared memory that the kernel itself uses
     device::Arguments arguments;
 };
 

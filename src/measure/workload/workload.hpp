@@ -31,8 +31,8 @@ struct Workload {
     std::string_view kernel;
     int threads = 128;  ///< of a block
     int grid_x = 0;     ///< blocks in a row of the grid; 0: the grid has one row
-    double bytes = 0;   ///< that a thread moves at least, for throughput in GB/s
-    double flops = 0;   ///< of a thread, for kernels whose purpose they are
+    double bytes = 0;   ///< fewest bytes that a thread moves, for throughput in GB/s
+    double flops = 0;   ///< floating-point operations of a thread, for kernels that exist to do them
     WorkloadData (*data)(device::Device& device, std::int64_t blocks);
 
     // What the data decide about accesses and branches, which the code does not show:

@@ -428,7 +428,7 @@ void funnel(const Operation& op, LaneValues* r, std::uint32_t mask) {
 
 struct Meaning {  // NOLINT(clang-analyzer-optin.performance.Padding): rows read in PTX's order
     Opcode opcode;
-    std::string_view modifier;  ///< that the instruction must have; empty: none
+    std::string_view modifier;  ///< modifier that the instruction must have; empty: none
     Type type;
     ExecuteFunction execute;
     Type source_type = Type::none;  ///< of set only

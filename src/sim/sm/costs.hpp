@@ -22,7 +22,7 @@ struct Cost {
     double to_cores = 0;         ///< cycles by which the result comes later for the CUDA cores; negative where it comes
                                  ///< earlier (Volkov 2016, 4.7)
     std::uint32_t steps = 1;     ///< dependent machine instructions
-    double issue_slots = 1;      ///< that each step takes
+    double issue_slots = 1;      ///< issue slots that each step takes
     std::vector<UnitUse> units;  ///< alternatives
     bool on_cores = false;       ///< runs on the CUDA cores: its first unit also adds integers or floats
 };

@@ -19,7 +19,7 @@ struct BlockNeeds {
 };
 
 struct Residency {
-    std::uint32_t blocks = 0;           ///< that are resident on an SM at once
+    std::uint32_t blocks = 0;           ///< blocks that are resident on an SM at once
     std::uint64_t shared_of_block = 0;  ///< bytes that a block takes of the SM's shared memory
     std::string why;                    ///< not empty: no block fits, for this reason
 };
