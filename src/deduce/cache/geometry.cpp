@@ -137,8 +137,8 @@ private:
         return true;
     }
 
-    /// Where access sequences must be whole arrays: sets of any size in any order. Equal sets keep their earlier result
-    /// where the growing arrays agree with it.
+    /// Explains sets of any size in any order where access sequences must be whole arrays. Equal sets keep their
+    /// earlier result where the growing arrays agree with it.
     bool explain_by_growing_arrays(const Probe& probe, const EqualSetsResult& equal_sets) {
         const auto& equal = equal_sets.sets;
         const std::uint64_t line = equal ? equal->line : step();
@@ -212,7 +212,7 @@ private:
                within(probe, 2 * share, by_distance);
     }
 
-    /// From one eviction set to the line, the index and all sets.
+    /// Finds the line, the index and all sets from one eviction set.
     bool explain_set(const Probe& probe, const std::optional<EvictionSet>& eviction_set) {
         if (!eviction_set) return remark("no eviction set was found");
         const std::uint64_t least = q_.probe_stride > q_.word ? q_.word : sector_;

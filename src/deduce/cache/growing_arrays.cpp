@@ -7,11 +7,11 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-/// Longer arrays are not grown line by line: that takes loads in the square of the lines.
+/// Longer arrays are not grown line by line, because the loads grow with the square of the lines.
 constexpr std::uint64_t kMaxLines = 512;
 /// Passes over an array before and during recording. Under LRU the first warm pass already reaches the steady state.
 constexpr std::uint32_t kWarmPasses = 4, kPasses = 8;
-/// The first set overflows when the array exceeds the known capacity by a quarter and this many lines, at the latest.
+/// The first set overflows at the latest when the array exceeds the known capacity by a quarter and this many lines.
 constexpr std::uint64_t kFirstStep = 4;
 /// A line of an overflowing set misses in more than this share of the passes.
 constexpr double kMisses = 0.5;
