@@ -22,7 +22,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the estimates; a chosen value.
+/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.97;
 /// Schedulers of the models that are compared; no GPU so far has more than 4 on an SM.
 constexpr int kMostSchedulers = 16;

@@ -15,7 +15,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the estimates; a chosen value.
+/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 /// Launches of each point, the best of which counts.
 constexpr int kLaunches = 3;

@@ -14,7 +14,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the estimates; a chosen value.
+/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.99;
 constexpr int kLaunches = 5;
 /// Machine instructions of the shorter chain, by TimedOperation::size. With 32 operations, a clock that steps by 2

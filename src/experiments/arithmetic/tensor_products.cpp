@@ -20,7 +20,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the estimates; a chosen value.
+/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 constexpr double kWarp = kWarpSize;
 /// Largest share of a loop's time that its own instructions may take.

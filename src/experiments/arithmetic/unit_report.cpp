@@ -17,7 +17,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of a unit that pairs show; a chosen value.
+/// Confidence of a unit that pairs show: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.95;
 /// Confidence of the explanation with the fewest units where the issue limit hides whether there is another one.
 constexpr double kHiddenConfidence = 0.6;

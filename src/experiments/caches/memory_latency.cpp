@@ -14,7 +14,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the latency; a chosen value.
+/// Confidence of the latency: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.97;
 /// Lines of the access sequence: more than the caches hold of what was written last.
 constexpr std::uint64_t kMemoryLines = 1 << 20;

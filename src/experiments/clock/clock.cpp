@@ -15,7 +15,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the estimates; a chosen value.
+/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.99;
 /// Runs of the loop that measures the rate.
 constexpr int kSpinRuns = 5;

@@ -17,7 +17,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the estimates; a chosen value.
+/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.97;
 
 /// From the first start to the last end of the threads that took a path.

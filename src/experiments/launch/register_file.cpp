@@ -19,7 +19,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the estimates; a chosen value.
+/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.97;
 constexpr std::int64_t kWarp = kWarpSize;
 /// Values that a kernel holds: more than any GPU has registers for a thread.

@@ -14,7 +14,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the estimates; a chosen value.
+/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.95;
 /// Sizes double until two successive rates agree this well, or until one of the sizes below is reached.
 constexpr double kStable = 0.005;

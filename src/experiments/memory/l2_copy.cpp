@@ -24,7 +24,7 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::Type;
 
-/// Confidence of the estimates; a chosen value.
+/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 /// Each thread copies one element (Lashgar 2015, 3.3).
 constexpr std::int64_t kElement = 8;

@@ -23,7 +23,7 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-/// Confidence of the estimates; a chosen value.
+/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.95;
 /// Lines of the map; a chosen value.
 constexpr std::uint32_t kLines = 64;

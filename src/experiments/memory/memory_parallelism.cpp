@@ -21,7 +21,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the estimates; a chosen value.
+/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 constexpr std::array kLoads{1, 2, 4, 8};
 constexpr std::array kWarps{1, 2, 4, 8, 12, 16, 20, 24, 28, 32};

@@ -21,7 +21,7 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr double kWarp = kWarpSize;
-/// Confidence of a latency; a chosen value.
+/// Confidence of a latency: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 /// Occupancies that are measured first. Then all are between the last that falls short of a share of the peak and the
 /// first that reaches it.

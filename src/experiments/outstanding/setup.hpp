@@ -11,7 +11,7 @@
 
 namespace gputomo::experiments::outstanding {
 
-/// Confidence of this experiment's estimates; a chosen value.
+/// Confidence of this experiment's estimates: chosen by hand. No deduction reads it; reports show it.
 inline constexpr double kConfidence = 0.95;
 /// Threads of the largest block that any part of the experiment launches.
 inline constexpr int kLargestBlock = 1024;

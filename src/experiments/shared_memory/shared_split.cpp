@@ -16,7 +16,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the estimates; a chosen value.
+/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 /// Share of loads that may miss if all lines are resident. One line too many makes a cyclic access sequence miss in a
 /// whole set or more.

@@ -15,7 +15,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the estimate; a chosen value.
+/// Confidence of the estimate: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.97;
 constexpr int kWordBytes = 4;
 /// Launches of each point, whose median counts.

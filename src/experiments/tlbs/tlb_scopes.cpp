@@ -19,7 +19,7 @@ namespace gputomo::experiments {
 namespace {
 
 constexpr auto kMethod = "tlb_scopes: a block on each other SM competes with a block on SM 0 for entries";
-/// Confidence of the estimates; a chosen value.
+/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.95;
 /// Loads of an array: every SM touches it, and more would take minutes.
 constexpr std::uint64_t kMostLoads = 16384;
