@@ -276,7 +276,7 @@ private:
             }
             if (plateau > 1 && nearer >= std::min(2 * ways, kMaxConflicting))
                 return without_odd_factor({distance, ways});
-            // At larger distances something else than this cache runs out, such as a TLB.
+            // At larger distances something other than this cache runs out, such as a TLB.
             distance /= 2;
             ways = nearer;
             plateau = 0;

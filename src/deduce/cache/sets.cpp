@@ -88,8 +88,8 @@ struct Group {
     bool predicted = false;  ///< predicted to be resident
 };
 
-/// Tries the groups several times while some that should be resident are not. They are never tried one by one, or
-/// lines of sets that are one set in truth would not meet.
+/// Tries the groups several times while some that should be resident are not. Groups are always tried together, because
+/// lines of two sets that are really one would not meet otherwise.
 std::vector<bool> which_fit(const Probe& probe, const std::vector<Offsets>& groups,
                             const std::vector<Group>& groups_drawn) {
     auto fit = probe.groups_fit(groups);

@@ -90,7 +90,7 @@ LoopRate LoopRates::shorter(const LoopRate& whole, int operations) {
 
 /// An iteration takes the time of its operations and that of its control; a loop of half as many operations
 /// separates them. The rate stays as measured if this makes the control negative. If it makes the control long,
-/// something else than the number of operations may differ. Few warps, for example, may cover the latency of the
+/// something other than the number of operations may differ. Few warps, for example, may cover the latency of the
 /// operation but not the whole latency of a branch. A loop of a quarter of the operations must then confirm the rate.
 double LoopRates::without_control(const LoopRate& whole) {
     const auto cycles = [](const LoopRate& loop) { return loop.shape.operations / loop.rate; };

@@ -69,7 +69,7 @@ private:
         return rate.loads * kWarpSize / static_cast<double>(chains.sms());
     }
 
-    /// Whether an array of sizes_[i] is one at which warps vary.
+    /// Whether the sweep over occupancy may use an array of sizes_[i]: a larger one is hardly slower.
     [[nodiscard]] bool suits(std::size_t i) const {
         return sizes_[i].bytes >= least_ && i + 1 < sizes_.size() && sizes_[i + 1].rate >= (1 - kFlat) * sizes_[i].rate;
     }
