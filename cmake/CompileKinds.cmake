@@ -7,7 +7,6 @@
 #   simulation  what runs for minutes: simulated GPUs and deduction; all optimisations
 #   glue        everything else: -O1 compiles in two thirds of the time and is as fast where nothing runs for long
 #   json        glue that reads or writes JSON
-#   commands    the command line
 #   tests       GoogleTest on top of json, without optimisation: what takes time is in the rooms' own libraries
 option(GPUTOMO_PRECOMPILE "Precompile the headers of libraries" ON)
 
@@ -15,14 +14,12 @@ set(gputomo_headers_simulation <algorithm> <array> <cmath> <cstdint> <functional
     <random> <set> <span> <string> <string_view> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
 set(gputomo_headers_glue ${gputomo_headers_simulation})
 set(gputomo_headers_json ${gputomo_headers_glue} <nlohmann/json.hpp>)
-set(gputomo_headers_commands ${gputomo_headers_json} <CLI/CLI.hpp>)
 set(gputomo_headers_tests ${gputomo_headers_json} <gmock/gmock.h> <gtest/gtest.h>)
 
 # What the precompiled headers of a kind need.
 set(gputomo_libraries_simulation gputomo_fmt)
 set(gputomo_libraries_glue gputomo_fmt)
 set(gputomo_libraries_json gputomo_fmt nlohmann_json::nlohmann_json)
-set(gputomo_libraries_commands gputomo_fmt nlohmann_json::nlohmann_json CLI11::CLI11)
 set(gputomo_libraries_tests gputomo_fmt nlohmann_json::nlohmann_json GTest::gtest GTest::gmock)
 
 function(gputomo_compile_options target kind)

@@ -1,12 +1,10 @@
-#include "cli/command.hpp"
 #include "cli/inputs/machines.hpp"
-#include "cli/terminal/checks.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
 #include "machine/diff.hpp"
 #include "machine/json.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 
@@ -38,17 +36,17 @@ int print_diff(const DiffArguments& arguments) {
 
 void add_diff(CLI::App& parent, Action& action) {
     const auto arguments = std::make_shared<DiffArguments>();
-    auto* command = parent.add_subcommand(
-        "diff", "List the values that differ between two machine descriptions; exits with 1 where one does");
-    command->add_option("a", arguments->a, kMachineHelp)->required();
-    command->add_option("b", arguments->b, kMachineHelp)->required();
+    Command command(parent, "diff",
+                    "List the values that differ between two machine descriptions; exits with 1 where one does");
+    command.add_option("a", arguments->a, kMachineHelp).required();
+    command.add_option("b", arguments->b, kMachineHelp).required();
     command
-        ->add_option("--tolerance", arguments->tolerance,
-                     "largest relative difference of two numbers that count as equal, 0.05 for 5%")
-        ->check(CLI::NonNegativeNumber)
-        ->check(is_number("a number of 0 or more"));
-    command->add_flag("--strict", arguments->strict, "also count values that only one description has as differences");
-    command->callback([&action, arguments] { action = [arguments] { return print_diff(*arguments); }; });
+        .add_option("--tolerance", arguments->tolerance,
+                    "largest relative difference of two numbers that count as equal, 0.05 for 5%")
+        .non_negative()
+        .number("a number of 0 or more");
+    command.add_flag("--strict", arguments->strict, "also count values that only one description has as differences");
+    command.runs(action, [arguments] { return print_diff(*arguments); });
 }
 
 }  // namespace gputomo::cli

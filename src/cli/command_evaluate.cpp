@@ -1,6 +1,6 @@
-#include "cli/command.hpp"
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/machines.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal/ending.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -111,31 +110,31 @@ int run_evaluation(const EvaluateOptions& options) {
 
 void add_evaluate(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<EvaluateOptions>();
-    auto* command = parent.add_subcommand("evaluate", "Judge models of latency hiding on measured instruction mixes");
-    command->add_option("--device", options->device, kDeviceHelp)->capture_default_str();
-    command->add_option("--machine", options->machine,
-                        "machine.json or sim:NAME that gives the models their parameters (default: measured on the "
-                        "device)");
-    command->add_option("--surface", options->surface,
-                        "file that `gputomo surface` wrote, judged instead of measuring; needs --machine");
+    Command command(parent, "evaluate", "Judge models of latency hiding on measured instruction mixes");
+    command.add_option("--device", options->device, kDeviceHelp).capture_default_str();
+    command.add_option("--machine", options->machine,
+                       "machine.json or sim:NAME that gives the models their parameters (default: measured on the "
+                       "device)");
+    command.add_option("--surface", options->surface,
+                       "file that `gputomo surface` wrote, judged instead of measuring; needs --machine");
     command
-        ->add_option("--access", options->access,
-                     fmt::format("instruction that is mixed with adds: {}", fmt::join(models::access_names(), ", ")))
-        ->capture_default_str();
+        .add_option("--access", options->access,
+                    fmt::format("instruction that is mixed with adds: {}", fmt::join(models::access_names(), ", ")))
+        .capture_default_str();
     command
-        ->add_option("--alpha", options->mixes.alphas,
-                     "adds for each access, a list of 1 to 4096 (default: a series from 1 up, or all of the surface)")
-        ->delimiter(',');
+        .add_option("--alpha", options->mixes.alphas,
+                    "adds for each access, a list of 1 to 4096 (default: a series from 1 up, or all of the surface)")
+        .delimiter(',');
     command
-        ->add_option("--ilp", options->mixes.chains,
-                     "independent dependence chains of each warp (instruction-level parallelism), 1 to 8")
-        ->capture_default_str();
-    command->add_option("--turn", options->mixes.loop_length, kLoopLengthHelp)->check(CLI::Range(16, 1000));
-    command->add_option("--seed", options->seed, kSeedHelp)->capture_default_str();
-    command->add_option("--noise", options->noise, kNoiseHelp)->capture_default_str();
-    command->add_flag("--quick", options->mixes.quick, "measure fewer alphas, with fewer repetitions");
-    command->add_flag("--json", options->json, "print JSON, with the measured throughputs, instead of tables");
-    command->callback([&action, options] { action = [options] { return run_evaluation(*options); }; });
+        .add_option("--ilp", options->mixes.chains,
+                    "independent dependence chains of each warp (instruction-level parallelism), 1 to 8")
+        .capture_default_str();
+    command.add_option("--turn", options->mixes.loop_length, kLoopLengthHelp).range(16, 1000);
+    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
+    command.add_option("--noise", options->noise, kNoiseHelp).capture_default_str();
+    command.add_flag("--quick", options->mixes.quick, "measure fewer alphas, with fewer repetitions");
+    command.add_flag("--json", options->json, "print JSON, with the measured throughputs, instead of tables");
+    command.runs(action, [options] { return run_evaluation(*options); });
 }
 
 }  // namespace gputomo::cli

@@ -1,11 +1,10 @@
-#include "cli/command.hpp"
 #include "cli/inputs/machines.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
 #include "exports/exports.hpp"
 #include "machine/json.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 #include <string>
@@ -29,8 +28,7 @@ int print_export(const ExportArguments& arguments) {
 
 void add_export(CLI::App& parent, Action& action) {
     const auto arguments = std::make_shared<ExportArguments>();
-    auto* command =
-        parent.add_subcommand("export", "Print a machine description in the form that another program reads");
+    Command command(parent, "export", "Print a machine description in the form that another program reads");
     std::vector<std::string> names;
     std::string help = "format:";
     for (const auto& format : exports::catalogue()) {
@@ -38,9 +36,9 @@ void add_export(CLI::App& parent, Action& action) {
         help += fmt::format(" {} ({});", format.name, format.title);
     }
     help.pop_back();
-    command->add_option("--to", arguments->format, help)->required()->check(CLI::IsMember(names));
-    command->add_option("machine", arguments->file, kMachineHelp)->required();
-    command->callback([&action, arguments] { action = [arguments] { return print_export(*arguments); }; });
+    command.add_option("--to", arguments->format, help).required().member_of(names);
+    command.add_option("machine", arguments->file, kMachineHelp).required();
+    command.runs(action, [arguments] { return print_export(*arguments); });
 }
 
 }  // namespace gputomo::cli

@@ -1,11 +1,10 @@
-#include "cli/command.hpp"
 #include "cli/inputs/machines.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
 #include "history/history.hpp"
 #include "machine/json.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -117,37 +116,36 @@ int show(const HistoryArguments& arguments) {
 
 void add_history(CLI::App& parent, Action& action) {
     const auto arguments = std::make_shared<HistoryArguments>();
-    auto* command = parent.add_subcommand(
-        "history", "Keep scans in a file, and compare a GPU with its earlier scans and with others of its kind");
-    command->add_option("--db", arguments->file, "history file (SQLite), made by the first --add")
-        ->capture_default_str();
-    auto* add = command->add_option("--add", arguments->add, "machine.json or scan.json[.gz] to add; needs --specimen");
-    auto* specimen = command
-                         ->add_option("--specimen", arguments->specimen,
-                                      "name of this GPU among others of its kind, such as its UUID")
-                         ->needs(add);
-    add->needs(specimen);
-    command->add_option("--time", arguments->time, "time of the scan in UTC, as 2026-11-21T10:44:49Z (default: now)")
-        ->needs(add);
-    auto* leaf = command
-                     ->add_option("--leaf", arguments->leaf,
-                                  "show one value of the description in every scan, such as caches.l1.latency")
-                     ->excludes(add);
-    auto* changes =
+    Command command(parent, "history",
+                    "Keep scans in a file, and compare a GPU with its earlier scans and with others of its kind");
+    command.add_option("--db", arguments->file, "history file (SQLite), made by the first --add").capture_default_str();
+    auto add = command.add_option("--add", arguments->add, "machine.json or scan.json[.gz] to add; needs --specimen");
+    auto specimen = command
+                        .add_option("--specimen", arguments->specimen,
+                                    "name of this GPU among others of its kind, such as its UUID")
+                        .needs(add);
+    add.needs(specimen);
+    command.add_option("--time", arguments->time, "time of the scan in UTC, as 2026-11-21T10:44:49Z (default: now)")
+        .needs(add);
+    auto leaf = command
+                    .add_option("--leaf", arguments->leaf,
+                                "show one value of the description in every scan, such as caches.l1.latency")
+                    .excludes(add);
+    auto changes =
         command
-            ->add_flag("--changes", arguments->changes,
-                       "show what changed between the last two scans of each GPU; exits with 1 where something did")
-            ->excludes(add)
-            ->excludes(leaf);
+            .add_flag("--changes", arguments->changes,
+                      "show what changed between the last two scans of each GPU; exits with 1 where something did")
+            .excludes(add)
+            .excludes(leaf);
     command
-        ->add_flag("--outliers", arguments->outliers,
-                   "show values that differ from those of the other GPUs of a kind by more than their interval; exits "
-                   "with 1 where one does")
-        ->excludes(add)
-        ->excludes(leaf)
-        ->excludes(changes);
-    command->add_flag("--json", arguments->json, "print JSON instead of text")->excludes(add);
-    command->callback([&action, arguments] { action = [arguments] { return show(*arguments); }; });
+        .add_flag("--outliers", arguments->outliers,
+                  "show values that differ from those of the other GPUs of a kind by more than their interval; exits "
+                  "with 1 where one does")
+        .excludes(add)
+        .excludes(leaf)
+        .excludes(changes);
+    command.add_flag("--json", arguments->json, "print JSON instead of text").excludes(add);
+    command.runs(action, [arguments] { return show(*arguments); });
 }
 
 }  // namespace gputomo::cli

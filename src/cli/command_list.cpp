@@ -1,12 +1,11 @@
-#include "cli/command.hpp"
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/papers.hpp"
+#include "cli/options.hpp"
 #include "device/cuda/cuda.hpp"
 #include "experiments/experiment.hpp"
 #include "models/model.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <memory>
@@ -77,14 +76,13 @@ int print(const std::string& what, const Json& list, bool json) {
 }  // namespace
 
 void add_list(CLI::App& parent, Action& action) {
-    auto* list = parent.add_subcommand("list", "List devices, experiments, models or papers");
-    list->require_subcommand(1);
+    Command list(parent, "list", "List devices, experiments, models or papers");
+    list.require_subcommand();
     const auto json = std::make_shared<bool>(false);
     const auto add = [&](const std::string& what, const std::string& help, Json (*rows)()) {
-        auto* command = list->add_subcommand(what, help);
-        command->add_flag("--json", *json, "print JSON instead of text");
-        command->callback(
-            [&action, json, what, rows] { action = [json, what, rows] { return print(what, rows(), *json); }; });
+        Command command(list, what, help);
+        command.add_flag("--json", *json, "print JSON instead of text");
+        command.runs(action, [json, what, rows] { return print(what, rows(), *json); });
     };
     add("devices", "List the GPUs of this computer and the simulated ones", devices);
     add("experiments", "List the experiments that scan and run can run", experiment_list);

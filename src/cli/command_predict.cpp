@@ -1,7 +1,7 @@
-#include "cli/command.hpp"
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/kernel_arguments.hpp"
 #include "cli/inputs/machines.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
 #include "compare/kernels/comparison.hpp"
@@ -20,7 +20,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
@@ -178,7 +177,7 @@ int run_prediction(const PredictOptions& options) {
     return print_beside(options, {predict::predict(std::move(code), machine, choices, options.machine), measured});
 }
 
-void add_measure_options(CLI::App& command, const std::shared_ptr<PredictOptions>& options) {
+void add_measure_options(Command& command, const std::shared_ptr<PredictOptions>& options) {
     auto& measure = options->measure;
     command.add_option("--device", measure.device,
                        "also measure the kernel on this device: cuda:N, sim:NAME or sim:FILE.json");
@@ -187,54 +186,54 @@ void add_measure_options(CLI::App& command, const std::shared_ptr<PredictOptions
                        "threads per block, X[,Y,Z]; decides which warps share barriers and start together; needed with "
                        "--device");
     command.add_option("--shared", measure.shared, "dynamic shared memory per block, in bytes (default: 0)")
-        ->check(CLI::NonNegativeNumber);
+        .non_negative();
     command
         .add_option("--arg", measure.arguments,
                     "one argument of the measured launch, in the kernel's order: TYPE:VALUE with TYPE u32, s32, u64, "
                     "s64, f32 or f64, or buf:BYTES[:FILE]; given once for each")
-        ->allow_extra_args(false);
+        .one_value_each();
     command.add_option("--out", measure.out, "file to write the measured throughputs of built-in kernels to (JSON)");
     command.add_option("--measured", measure.measured, "file that --out wrote, compared with instead of measuring");
-    command.add_option("--seed", measure.seed, kSeedHelp)->capture_default_str();
-    command.add_option("--noise", measure.noise, kNoiseHelp)->capture_default_str();
+    command.add_option("--seed", measure.seed, kSeedHelp).capture_default_str();
+    command.add_option("--noise", measure.noise, kNoiseHelp).capture_default_str();
 }
 
 }  // namespace
 
 void add_predict(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<PredictOptions>();
-    auto* command = parent.add_subcommand(
-        "predict", "Predict a kernel's throughput against occupancy, from PTX or a listing of machine code");
+    Command command(parent, "predict",
+                    "Predict a kernel's throughput against occupancy, from PTX or a listing of machine code");
     command
-        ->add_option("file", options->file,
-                     fmt::format("PTX file, output of cuobjdump -sass or nvdisasm, or built-in kernels: {}",
-                                 fmt::join(compare::workload_names(), ", ")))
-        ->required();
-    command->add_option("--kernel", options->kernel, "entry of the file; needed for files");
-    command->add_option("--machine", options->machine, kMachineHelp)->required();
-    command->add_flag("--json", options->json, "print JSON instead of text");
+        .add_option("file", options->file,
+                    fmt::format("PTX file, output of cuobjdump -sass or nvdisasm, or built-in kernels: {}",
+                                fmt::join(compare::workload_names(), ", ")))
+        .required();
+    command.add_option("--kernel", options->kernel, "entry of the file; needed for files");
+    command.add_option("--machine", options->machine, kMachineHelp).required();
+    command.add_flag("--json", options->json, "print JSON instead of text");
     command
-        ->add_option("--trip-count", options->trip_counts,
-                     "LABEL=N: the loop that starts at LABEL runs N iterations; given once for each loop")
-        ->allow_extra_args(false);
+        .add_option("--trip-count", options->trip_counts,
+                    "LABEL=N: the loop that starts at LABEL runs N iterations; given once for each loop")
+        .one_value_each();
     command
-        ->add_option("--taken", options->taken,
-                     "LABEL: conditional forward branches to LABEL are taken (default: not taken)")
-        ->allow_extra_args(false);
+        .add_option("--taken", options->taken,
+                    "LABEL: conditional forward branches to LABEL are taken (default: not taken)")
+        .one_value_each();
     command
-        ->add_option("--transactions", options->transactions,
-                     "LINE=N: a warp's access in this line of the file touches N lines of 128 bytes")
-        ->allow_extra_args(false);
+        .add_option("--transactions", options->transactions,
+                    "LINE=N: a warp's access in this line of the file touches N lines of 128 bytes")
+        .one_value_each();
     command
-        ->add_option("--ways", options->ways,
-                     "LINE=N: the shared-memory access in this line of the file has N-way bank conflicts")
-        ->allow_extra_args(false);
-    command->add_option("--l1-hit", options->l1_hit_rate, "share of loads that hit in the L1, 0 to 1")
-        ->capture_default_str();
-    command->add_option("--l2-hit", options->l2_hit_rate, "share of L1 misses that hit in the L2, 0 to 1")
-        ->capture_default_str();
-    add_measure_options(*command, options);
-    command->callback([&action, options] { action = [options] { return run_prediction(*options); }; });
+        .add_option("--ways", options->ways,
+                    "LINE=N: the shared-memory access in this line of the file has N-way bank conflicts")
+        .one_value_each();
+    command.add_option("--l1-hit", options->l1_hit_rate, "share of loads that hit in the L1, 0 to 1")
+        .capture_default_str();
+    command.add_option("--l2-hit", options->l2_hit_rate, "share of L1 misses that hit in the L2, 0 to 1")
+        .capture_default_str();
+    add_measure_options(command, options);
+    command.runs(action, [options] { return run_prediction(*options); });
 }
 
 }  // namespace gputomo::cli

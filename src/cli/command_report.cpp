@@ -1,6 +1,6 @@
-#include "cli/command.hpp"
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/machines.hpp"
+#include "cli/options.hpp"
 #include "cli/report_page.hpp"
 #include "cli/terminal/help.hpp"
 #include "compare/mixes/cusp.hpp"
@@ -14,7 +14,6 @@
 #include "units/file.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -103,22 +102,21 @@ int report_files(const ReportOptions& options) {
 
 void add_report(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ReportOptions>();
-    auto* command = parent.add_subcommand(
-        "report", "Write the HTML report of a scan or a machine description, or a comparison of up to ten");
+    Command command(parent, "report",
+                    "Write the HTML report of a scan or a machine description, or a comparison of up to ten");
     command
-        ->add_option(
+        .add_option(
             "file", options->files,
             "machine.json, scan.json[.gz], or sim:NAME for a built-in description; two to ten make a comparison")
-        ->required()
-        ->expected(1, kMostMachines);
+        .required()
+        .expected(1, kMostMachines);
     command
-        ->add_option(
-            "--surface", options->surfaces,
-            "file that `gputomo surface` recorded on that GPU; the report draws it with models over it; may be "
-            "given several times")
-        ->delimiter(',');
-    command->add_option("--out", options->out, "HTML file to write")->capture_default_str();
-    command->callback([&action, options] { action = [options] { return report_files(*options); }; });
+        .add_option("--surface", options->surfaces,
+                    "file that `gputomo surface` recorded on that GPU; the report draws it with models over it; may be "
+                    "given several times")
+        .delimiter(',');
+    command.add_option("--out", options->out, "HTML file to write").capture_default_str();
+    command.runs(action, [options] { return report_files(*options); });
 }
 
 }  // namespace gputomo::cli

@@ -1,5 +1,5 @@
-#include "cli/command.hpp"
 #include "cli/inputs/papers.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
 #include "reproduce/papers/index.hpp"
@@ -8,7 +8,6 @@
 #include "units/file.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <memory>
@@ -78,20 +77,20 @@ int reproduce_paper(const ReproduceOptions& options) {
 
 void add_reproduce(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ReproduceOptions>();
-    auto* command = parent.add_subcommand("reproduce",
-                                          "Measure a paper's GPUs again in simulation and compare with the values that "
-                                          "it published; exits with 1 where one differs");
-    command->add_option("paper", options->paper, "id of the paper, from `gputomo list papers`")->required();
-    command->add_flag("--json", options->json, "print JSON instead of a table");
+    Command command(parent, "reproduce",
+                    "Measure a paper's GPUs again in simulation and compare with the values that "
+                    "it published; exits with 1 where one differs");
+    command.add_option("paper", options->paper, "id of the paper, from `gputomo list papers`").required();
+    command.add_flag("--json", options->json, "print JSON instead of a table");
     command
-        ->add_option("--only", options->only,
-                     "ids of published values, or the beginning of ids, such as wong2010.table3 (default: all)")
-        ->delimiter(',');
-    command->add_option("--out", options->out,
-                        "folder to write PAPER.html, PAPER.json and an index.html of all papers there to");
-    command->add_option("--seed", options->seed, kSeedHelp)->capture_default_str();
-    command->add_flag("--quiet", options->quiet, kQuietHelp);
-    command->callback([&action, options] { action = [options] { return reproduce_paper(*options); }; });
+        .add_option("--only", options->only,
+                    "ids of published values, or the beginning of ids, such as wong2010.table3 (default: all)")
+        .delimiter(',');
+    command.add_option("--out", options->out,
+                       "folder to write PAPER.html, PAPER.json and an index.html of all papers there to");
+    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
+    command.add_flag("--quiet", options->quiet, kQuietHelp);
+    command.runs(action, [options] { return reproduce_paper(*options); });
 }
 
 }  // namespace gputomo::cli

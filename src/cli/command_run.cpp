@@ -1,6 +1,5 @@
-#include "cli/command.hpp"
 #include "cli/inputs/devices.hpp"
-#include "cli/terminal/checks.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal/ending.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
@@ -10,7 +9,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -94,14 +92,14 @@ int run_experiment(const RunOptions& options) {
 
 void add_run(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<RunOptions>();
-    auto* command = parent.add_subcommand("run", "Run one experiment, with those whose findings it needs");
-    command->add_option("experiment", options->experiment, "id of the experiment, from `gputomo list experiments`")
-        ->required();
-    command->add_option("--device", options->device, kDeviceHelp)->capture_default_str();
-    command->add_option("--csv", options->csv, "file to write the raw samples to (CSV)");
-    command->add_option("--seed", options->seed, kSeedHelp)->capture_default_str()->check(kSeeds);
-    command->add_option("--noise", options->noise, kNoiseHelp)->capture_default_str();
-    command->callback([&action, options] { action = [options] { return run_experiment(*options); }; });
+    Command command(parent, "run", "Run one experiment, with those whose findings it needs");
+    command.add_option("experiment", options->experiment, "id of the experiment, from `gputomo list experiments`")
+        .required();
+    command.add_option("--device", options->device, kDeviceHelp).capture_default_str();
+    command.add_option("--csv", options->csv, "file to write the raw samples to (CSV)");
+    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str().seed();
+    command.add_option("--noise", options->noise, kNoiseHelp).capture_default_str();
+    command.runs(action, [options] { return run_experiment(*options); });
 }
 
 }  // namespace gputomo::cli

@@ -1,7 +1,6 @@
-#include "cli/command.hpp"
 #include "cli/inputs/devices.hpp"
+#include "cli/options.hpp"
 #include "cli/report_page.hpp"
-#include "cli/terminal/checks.hpp"
 #include "cli/terminal/ending.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
@@ -12,7 +11,6 @@
 #include "scan/plan.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <unistd.h>
 
@@ -86,21 +84,21 @@ int scan_device(const ScanOptions& options) {
 
 void add_scan(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ScanOptions>();
-    auto* command = parent.add_subcommand("scan", "Measure a GPU and write its machine description");
-    command->add_option("--device", options->device, kDeviceHelp)->capture_default_str();
-    command->add_option("--out", options->out, "folder to write machine.json, scan.json and report.html to")
-        ->capture_default_str();
-    command->add_option("--history", options->history,
-                        "history file to also add the description to (see gputomo history)");
+    Command command(parent, "scan", "Measure a GPU and write its machine description");
+    command.add_option("--device", options->device, kDeviceHelp).capture_default_str();
+    command.add_option("--out", options->out, "folder to write machine.json, scan.json and report.html to")
+        .capture_default_str();
+    command.add_option("--history", options->history,
+                       "history file to also add the description to (see gputomo history)");
     command
-        ->add_option("--only", options->only,
-                     "ids of the experiments to run, with those whose findings they need (default: all)")
-        ->delimiter(',');
-    command->add_option("--seed", options->seed, kSeedHelp)->capture_default_str()->check(kSeeds);
-    command->add_option("--noise", options->noise, kNoiseHelp)->capture_default_str();
-    command->add_flag("--quick", options->quick, "measure with fewer repetitions: faster, with less certain results");
-    command->add_flag("--quiet", options->quiet, kQuietHelp);
-    command->callback([&action, options] { action = [options] { return scan_device(*options); }; });
+        .add_option("--only", options->only,
+                    "ids of the experiments to run, with those whose findings they need (default: all)")
+        .delimiter(',');
+    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str().seed();
+    command.add_option("--noise", options->noise, kNoiseHelp).capture_default_str();
+    command.add_flag("--quick", options->quick, "measure with fewer repetitions: faster, with less certain results");
+    command.add_flag("--quiet", options->quiet, kQuietHelp);
+    command.runs(action, [options] { return scan_device(*options); });
 }
 
 }  // namespace gputomo::cli

@@ -1,7 +1,6 @@
-#include "cli/command.hpp"
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/kernel_arguments.hpp"
-#include "cli/terminal/checks.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
 #include "ptx/parser.hpp"
 #include "scan/files.hpp"
@@ -10,7 +9,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -116,30 +114,30 @@ int simulate(const SimulateOptions& options) {
 
 void add_simulate(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<SimulateOptions>();
-    auto* command = parent.add_subcommand("simulate", "Run a PTX kernel on a simulated GPU and print its counters");
-    command->add_option("file", options->file, "PTX file")->required();
-    command->add_option("--kernel", options->kernel, "entry of the file to run")->required();
-    command->add_option("--device", options->device, "simulated GPU: sim:NAME or sim:FILE.json")->capture_default_str();
-    command->add_option("--grid", options->grid, "blocks of the launch, X[,Y,Z]")->capture_default_str();
-    command->add_option("--block", options->block, "threads per block, X[,Y,Z]")->capture_default_str();
-    command->add_option("--shared", options->shared, "dynamic shared memory per block, in bytes (default: 0)")
-        ->check(CLI::NonNegativeNumber);
+    Command command(parent, "simulate", "Run a PTX kernel on a simulated GPU and print its counters");
+    command.add_option("file", options->file, "PTX file").required();
+    command.add_option("--kernel", options->kernel, "entry of the file to run").required();
+    command.add_option("--device", options->device, "simulated GPU: sim:NAME or sim:FILE.json").capture_default_str();
+    command.add_option("--grid", options->grid, "blocks of the launch, X[,Y,Z]").capture_default_str();
+    command.add_option("--block", options->block, "threads per block, X[,Y,Z]").capture_default_str();
+    command.add_option("--shared", options->shared, "dynamic shared memory per block, in bytes (default: 0)")
+        .non_negative();
     command
-        ->add_option("--arg", options->arguments,
-                     "one argument, in the kernel's order: TYPE:VALUE with TYPE u32, s32, u64, s64, f32 or f64, or "
-                     "buf:BYTES[:FILE]; given once for each")
-        ->allow_extra_args(false);
+        .add_option("--arg", options->arguments,
+                    "one argument, in the kernel's order: TYPE:VALUE with TYPE u32, s32, u64, s64, f32 or f64, or "
+                    "buf:BYTES[:FILE]; given once for each")
+        .one_value_each();
     command
-        ->add_option("--dump", options->dumps,
-                     "N:FILE: write the content of buffer N, counted from 0, to FILE after the run")
-        ->allow_extra_args(false);
-    command->add_option("--seed", options->seed, kSeedHelp)->capture_default_str()->check(kSeeds);
+        .add_option("--dump", options->dumps,
+                    "N:FILE: write the content of buffer N, counted from 0, to FILE after the run")
+        .one_value_each();
+    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str().seed();
     command
-        ->add_option("--time-limit", options->time_limit_ms,
-                     "longest time that the simulation may take, in milliseconds of this computer's time")
-        ->capture_default_str()
-        ->check(CLI::PositiveNumber);
-    command->callback([&action, options] { action = [options] { return simulate(*options); }; });
+        .add_option("--time-limit", options->time_limit_ms,
+                    "longest time that the simulation may take, in milliseconds of this computer's time")
+        .capture_default_str()
+        .positive();
+    command.runs(action, [options] { return simulate(*options); });
 }
 
 }  // namespace gputomo::cli

@@ -1,6 +1,5 @@
-#include "cli/command.hpp"
 #include "cli/inputs/devices.hpp"
-#include "cli/terminal/checks.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
 #include "measure/mix/mix_surface.hpp"
@@ -10,7 +9,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -104,42 +102,42 @@ int run_surface(const SurfaceOptions& options) {
 
 void add_surface(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<SurfaceOptions>();
-    auto* command = parent.add_subcommand("surface",
-                                          "Measure the throughput of instruction mixes over occupancy, arithmetic "
-                                          "intensity and instruction-level parallelism");
-    command->add_option("--device", options->device, kDeviceHelp)->capture_default_str();
-    command->add_option("--out", options->out, "file to write; compressed with gzip where the name ends in .gz")
-        ->capture_default_str();
+    Command command(parent, "surface",
+                    "Measure the throughput of instruction mixes over occupancy, arithmetic "
+                    "intensity and instruction-level parallelism");
+    command.add_option("--device", options->device, kDeviceHelp).capture_default_str();
+    command.add_option("--out", options->out, "file to write; compressed with gzip where the name ends in .gz")
+        .capture_default_str();
     command
-        ->add_option(
+        .add_option(
             "--access", options->accesses,
             fmt::format("instructions that are mixed with adds: {} (default: all)", measure::mix_access_names()))
-        ->delimiter(',');
+        .delimiter(',');
     command
-        ->add_option("--alpha", options->alphas,
-                     "adds for each access, a list of 0 to 512 (default: 1/8 to 512, and accesses alone)")
-        ->delimiter(',');
+        .add_option("--alpha", options->alphas,
+                    "adds for each access, a list of 0 to 512 (default: 1/8 to 512, and accesses alone)")
+        .delimiter(',');
     command
-        ->add_option("--ilp", options->ilp,
-                     "independent dependence chains of each warp (instruction-level parallelism), a list of 1 to 8")
-        ->delimiter(',')
-        ->capture_default_str();
-    command->add_option("--warps", options->warps, "occupancies to measure, in warps per SM (default: every one)")
-        ->delimiter(',');
-    command->add_option("--turn", options->loop_length, kLoopLengthHelp)->check(CLI::Range(16, 1000));
+        .add_option("--ilp", options->ilp,
+                    "independent dependence chains of each warp (instruction-level parallelism), a list of 1 to 8")
+        .delimiter(',')
+        .capture_default_str();
+    command.add_option("--warps", options->warps, "occupancies to measure, in warps per SM (default: every one)")
+        .delimiter(',');
+    command.add_option("--turn", options->loop_length, kLoopLengthHelp).range(16, 1000);
     command
-        ->add_option("--window", options->window_us,
-                     "shortest window in which streams are counted, in microseconds (default: 200 on a GPU, none on a "
-                     "simulated one)")
-        ->check(CLI::Range(0.0, 1000.0))
-        ->check(is_number("a number from 0 to 1000"));
+        .add_option("--window", options->window_us,
+                    "shortest window in which streams are counted, in microseconds (default: 200 on a GPU, none on a "
+                    "simulated one)")
+        .range(0.0, 1000.0)
+        .number("a number from 0 to 1000");
     command
-        ->add_option("--seconds", options->seconds, "start no further mix after this time, in seconds; 0 sets no limit")
-        ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
-    command->add_option("--seed", options->seed, kSeedHelp)->capture_default_str()->check(kSeeds);
-    command->add_option("--noise", options->noise, kNoiseHelp)->capture_default_str();
-    command->callback([&action, options] { action = [options] { return run_surface(*options); }; });
+        .add_option("--seconds", options->seconds, "start no further mix after this time, in seconds; 0 sets no limit")
+        .capture_default_str()
+        .non_negative();
+    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str().seed();
+    command.add_option("--noise", options->noise, kNoiseHelp).capture_default_str();
+    command.runs(action, [options] { return run_surface(*options); });
 }
 
 }  // namespace gputomo::cli

@@ -1,6 +1,5 @@
-#include "cli/command.hpp"
 #include "cli/inputs/devices.hpp"
-#include "cli/terminal/checks.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
 #include "machine/json.hpp"
@@ -9,7 +8,6 @@
 #include "validate/campaign.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -176,23 +174,22 @@ int validate_caches(const ValidateOptions& options) {
 
 void add_validate(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<ValidateOptions>();
-    auto* command = parent.add_subcommand(
-        "validate", "Scan random simulated GPUs, compare with their descriptions and count what is recovered");
-    command->add_option("--machines", options->machines, "number of simulated GPUs")
-        ->capture_default_str()
-        ->check(CLI::Range(1, 100000));
-    command->add_option("--caches", options->caches, "deduce this number of random caches instead of scanning GPUs")
-        ->check(CLI::Range(1, 100000));
-    command->add_option("--seed", options->seed, kSeedHelp)->capture_default_str()->check(kSeeds);
-    command->add_option("--noise", options->noise, kNoiseHelp)->capture_default_str();
-    command->add_flag("--outstanding", options->outstanding,
-                      "test only the tables of outstanding loads, on GPUs that differ in them");
-    command->add_flag("--json", options->json, "print JSON instead of text");
-    command->add_option("--keep", options->keep,
-                        "folder to write the descriptions of GPUs to that were not fully recovered");
-    command->callback([&action, options] {
-        action = [options] { return options->caches > 0 ? validate_caches(*options) : validate_deduction(*options); };
-    });
+    Command command(parent, "validate",
+                    "Scan random simulated GPUs, compare with their descriptions and count what is recovered");
+    command.add_option("--machines", options->machines, "number of simulated GPUs")
+        .capture_default_str()
+        .range(1, 100000);
+    command.add_option("--caches", options->caches, "deduce this number of random caches instead of scanning GPUs")
+        .range(1, 100000);
+    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str().seed();
+    command.add_option("--noise", options->noise, kNoiseHelp).capture_default_str();
+    command.add_flag("--outstanding", options->outstanding,
+                     "test only the tables of outstanding loads, on GPUs that differ in them");
+    command.add_flag("--json", options->json, "print JSON instead of text");
+    command.add_option("--keep", options->keep,
+                       "folder to write the descriptions of GPUs to that were not fully recovered");
+    command.runs(action,
+                 [options] { return options->caches > 0 ? validate_caches(*options) : validate_deduction(*options); });
 }
 
 }  // namespace gputomo::cli
