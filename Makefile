@@ -50,8 +50,8 @@ sanitize: setup
 LINT ?= (src|tests)
 lint:
 	scripts/setup.sh lint
-	$(CONFIGURE) release
-	run-clang-tidy -quiet -p build -j $(JOBS) '^$(CURDIR)/$(LINT)/'
+	$(CONFIGURE) lint
+	run-clang-tidy -quiet -p build-lint -j $(JOBS) '^$(CURDIR)/$(LINT)/'
 
 FUZZ_SECONDS ?= 30
 fuzz:

@@ -1,4 +1,5 @@
-# gputomo_compile_as(TARGET KIND): how a target is compiled, so that a fresh build is short.
+# gputomo_compile_as(TARGET KIND), gputomo_compile_together(TARGET): how a target is compiled, so that a fresh build is
+# short.
 #
 # A kind is an optimisation level for release builds and a list of library headers that are compiled once (precompiled)
 # for all targets of that kind. The headers are those of libraries alone: no source may rely on them being there, which
@@ -9,6 +10,17 @@
 #   json        glue that reads or writes JSON
 #   tests       GoogleTest on top of json, without optimisation: what takes time is in the rooms' own libraries
 option(GPUTOMO_PRECOMPILE "Precompile the headers of libraries" ON)
+# Up to `gputomo_files_at_once` neighbouring files of a room are compiled as one, so that the templates of libraries are
+# instantiated once for them. With more files, a change of one of them takes longer to compile. Local names of such
+# files must differ, and builds without GPUTOMO_UNITY check that each file includes what it needs.
+option(GPUTOMO_UNITY "Compile several files of a room at once: short for fresh builds" OFF)
+set(gputomo_files_at_once 4)
+
+function(gputomo_compile_together target)
+  if(GPUTOMO_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${gputomo_files_at_once})
+  endif()
+endfunction()
 
 set(gputomo_headers_simulation <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <numeric> <optional>
     <random> <set> <span> <string> <string_view> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)

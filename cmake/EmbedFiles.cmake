@@ -37,6 +37,7 @@ std::span<const EmbeddedFile> embedded_@folder@() { return kFiles; }
 }  // namespace gputomo::@room@
 " @ONLY)
   target_sources(${target} PRIVATE ${source})
+  set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # gputomo_embed_text(TARGET FILE HEADER FUNCTION): builds the text of src/FILE into TARGET as FUNCTION(), which HEADER
@@ -61,4 +62,5 @@ function(gputomo_embed_text target file header function)
     file(WRITE ${source} "${code}")
   endif()
   target_sources(${target} PRIVATE ${source})
+  set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()

@@ -40,9 +40,9 @@ const ptx::Kernel& kernel_named(const ptx::Module& module, std::string_view name
                     names.empty() ? "a file with an .entry" : fmt::format("one of {}", fmt::join(names, ", "))));
 }
 
-class Translator {
+class PtxTranslator {
 public:
-    Translator(const ptx::Kernel& kernel, std::string_view origin)
+    PtxTranslator(const ptx::Kernel& kernel, std::string_view origin)
         : kernel_(kernel), origin_(origin), values_(lane_values(kernel)) {}
 
     [[nodiscard]] Code translate() const {
@@ -157,7 +157,7 @@ private:
 }  // namespace
 
 Code code_from_ptx(const ptx::Module& module, std::string_view kernel, std::string_view origin) {
-    return Translator(kernel_named(module, kernel, origin), origin).translate();
+    return PtxTranslator(kernel_named(module, kernel, origin), origin).translate();
 }
 
 }  // namespace gputomo::predict

@@ -84,7 +84,7 @@ bool accept(const Form& form, const Slot& slot, std::string_view suffix, Instruc
     return true;
 }
 
-std::optional<Instruction> match(const Form& form, std::span<const std::string_view> suffixes) {
+std::optional<Instruction> match_form(const Form& form, std::span<const std::string_view> suffixes) {
     Instruction instruction;
     instruction.opcode = form.opcode;
     const bool fits = for_each_slot(form, [&](const Slot& slot) {
@@ -320,7 +320,8 @@ std::optional<Lookup> look_up(std::string_view mnemonic) {
     const auto opcode = opcode_named(parts.front());
     if (!opcode) return std::nullopt;
     for (const Form& form : forms_of(*opcode))
-        if (auto instruction = match(form, std::span(parts).subspan(1))) return Lookup{&form, std::move(*instruction)};
+        if (auto instruction = match_form(form, std::span(parts).subspan(1)))
+            return Lookup{&form, std::move(*instruction)};
     return std::nullopt;
 }
 

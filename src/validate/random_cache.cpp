@@ -26,9 +26,9 @@ constexpr std::int64_t kMostOdds = 16;
 /// Outliers are up to this many cycles slower. A chosen value, a few times the latency of DRAM.
 constexpr std::uint64_t kSlowestOutlier = 2000;
 
-class Maker {
+class CacheMaker {
 public:
-    explicit Maker(std::uint64_t seed)
+    explicit CacheMaker(std::uint64_t seed)
         : dice_(seed * 0x9E3779B97F4A7C15ULL + 1), source_{.source = fmt::format("random cache, seed {}", seed)} {}
 
     machine::Cache make() {
@@ -113,7 +113,7 @@ private:
 
 }  // namespace
 
-machine::Cache random_cache(std::uint64_t seed) { return Maker(seed).make(); }
+machine::Cache random_cache(std::uint64_t seed) { return CacheMaker(seed).make(); }
 
 CachePath::CachePath(const machine::Cache& cache, ReadingNoise noise, std::uint64_t seed)
     : tags_(std::make_shared<const sim::Geometry>(sim::geometry_of(cache, "cache")), seed),

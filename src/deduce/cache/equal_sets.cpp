@@ -37,7 +37,7 @@ constexpr std::uint64_t kMaxSectors = 8;
 /// see.
 constexpr double kCountTolerance = 0.02;
 /// Readings that the outlier rate was measured from (chase_session.cpp).
-constexpr double kQuietReadings = 16384;
+constexpr double kRateReadings = 16384;
 /// In a fully associative cache, 99% of the lines are resident wherever they lie. If the address chose one of several
 /// sets, one of them would overflow in nearly every draw.
 constexpr double kScattered = 0.99;
@@ -253,7 +253,7 @@ private:
             std::clamp<std::uint64_t>(kConfirmingPasses * q_.max_pass_loads / offsets.size(), 4, kShortSequencePasses));
         // Lines that fit have a try without many outliers; one line too many misses in every try. The first try is
         // short, because most lines that fit are resident soon.
-        const double margin = 3 * std::sqrt(outlier_rate / kQuietReadings);
+        const double margin = 3 * std::sqrt(outlier_rate / kRateReadings);
         const auto few = static_cast<std::uint32_t>(std::min<std::uint64_t>(longest, kSettlingPasses));
         for (const std::uint32_t warm : {few, patient_ ? longest : few, few})
             if (miss_share(offsets, warm, passes) - outlier_rate <= 0.5 / static_cast<double>(offsets.size()) + margin)

@@ -59,7 +59,7 @@ constexpr double kReuseMisses = 0.1, kReuseMatters = 0.1;
 constexpr std::uint32_t kMinMajorityPasses = 3, kMaxMajorityPasses = 15;
 /// Standard deviations beyond which outliers do not explain a count. Fewer would reject sequences that fit: a deduction
 /// makes thousands of such tests.
-constexpr double kSigmas = 5;
+constexpr double kProbeSigmas = 5;
 /// A smaller outlier rate than this is not believed: it is not known from 16384 readings.
 constexpr double kMinOutlierRate = 1e-4;
 
@@ -172,7 +172,7 @@ std::vector<bool> Probe::misses_without_outliers(const Offsets& offsets, std::ui
         expected + expected * expected / static_cast<double>(std::max<std::size_t>(1, session_->outliers_seen()));
     const auto outliers = static_cast<double>(std::count(recorded.outlier.begin(), recorded.outlier.end(), true));
     // More than the outlier rate explains: these are misses of another latency than those seen before.
-    if (outliers > expected + kSigmas * std::sqrt(variance) + 2) return std::move(recorded.missed);
+    if (outliers > expected + kProbeSigmas * std::sqrt(variance) + 2) return std::move(recorded.missed);
     for (std::size_t i = 0; i < recorded.outlier.size(); ++i)
         recorded.missed[i] = recorded.missed[i] && !recorded.outlier[i];
     return std::move(recorded.missed);
@@ -284,7 +284,7 @@ bool Probe::long_sequence_fits(const Offsets& offsets) const {
         const double expected = rate * passes * static_cast<double>(offsets.size());
         const double most = *std::max_element(rates.begin(), rates.end()) * passes;
         // A line too many would add a miss to each pass.
-        const bool fits = total < expected + passes / 2.0 + kSigmas * std::sqrt(expected) &&
+        const bool fits = total < expected + passes / 2.0 + kProbeSigmas * std::sqrt(expected) &&
                           most < significant_count(rate, passes, offsets.size());
         if (fits || look == 2) return fits;
     }

@@ -9,7 +9,7 @@
 namespace gputomo::deduce {
 namespace {
 
-using Curve = std::map<int, double>;  // cycles by requests
+using CyclesByRequests = std::map<int, double>;
 
 /// A slope is steady if the slower half of a curve's upper part has at least this share of the faster half's rate.
 /// Chosen by hand: a smaller share accepts curves that still bend, whose slope overstates the requests in flight.
@@ -17,7 +17,7 @@ constexpr double kSteady = 0.85;
 
 /// Requests per cycle from one point to a later one. The difference cancels what every launch takes at its start and
 /// end. 0 where time does not grow.
-double rate_between(const Curve& curve, int from, int to) {
+double rate_between(const CyclesByRequests& curve, int from, int to) {
     const auto first = curve.lower_bound(from), last = curve.lower_bound(to);
     if (first->first == last->first || last->second <= first->second) return 0;
     return (last->first - first->first) / (last->second - first->second);
@@ -25,7 +25,7 @@ double rate_between(const Curve& curve, int from, int to) {
 
 /// Requests per cycle in the upper three quarters of a curve. Returns 0 if their slope is not steady, or if the curve
 /// has too few points to compare two halves.
-double steady_rate(const Curve& curve) {
+double steady_rate(const CyclesByRequests& curve) {
     constexpr std::size_t kFewest = 8;
     if (curve.size() < kFewest) return 0;
     const int most = curve.rbegin()->first;
@@ -37,7 +37,7 @@ double steady_rate(const Curve& curve) {
 
 OutstandingBound outstanding_bound(std::span<const OutstandingPoint> points, OutstandingUnit unit, double latency) {
     OutstandingBound bound;
-    std::map<std::tuple<int, int, int, int, int>, Curve>
+    std::map<std::tuple<int, int, int, int, int>, CyclesByRequests>
         curves;  // by (threads, loads, pattern); the coordinate that a curve sweeps is 0 in its key
     for (const auto& [launch, cycles] : points) {
         const int requests = units_of(launch, unit);

@@ -64,10 +64,10 @@ struct Weighted {
     double weight = 0;
 };
 
-using Curve = std::tuple<int, int, int, int>;
-using Curves = std::map<Curve, std::vector<OutstandingPoint>>;
+using CurveKey = std::tuple<int, int, int, int>;
+using Curves = std::map<CurveKey, std::vector<OutstandingPoint>>;
 
-Curves curves_of(std::span<const OutstandingPoint> points) {
+Curves points_by_curve(std::span<const OutstandingPoint> points) {
     Curves curves;
     for (const auto& point : points)
         curves[{point.launch.loads, point.launch.threads_per_line, point.launch.sectors_per_line,
@@ -147,7 +147,7 @@ void search_times(OutstandingFit& fit, const std::vector<Weighted>& points) {
 class Fitter {
 public:
     Fitter(std::span<const OutstandingPoint> points, int warp_loads)
-        : curves_(curves_of(points)),
+        : curves_(points_by_curve(points)),
           all_(weighted(curves_, points.size())),
           thin_(weighted(curves_, kThinned)),
           warp_loads_(warp_loads) {

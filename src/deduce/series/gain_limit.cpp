@@ -11,7 +11,7 @@ namespace {
 // The shares below are chosen by hand; the limit that they find is exact only to the spacing of the sizes.
 
 /// With fewer sizes, growth, limit and scatter are not distinguished.
-constexpr std::size_t kFewest = 5;
+constexpr std::size_t kFewestGains = 5;
 /// Gains from this share of the largest one on are as large as it: noise alone makes two equal gains differ this much.
 constexpr double kAll = 0.985;
 /// A gain below this share of the largest one has fallen again. It lies below `kAll`, so that noise is not a fall.
@@ -34,7 +34,7 @@ double scatter_of(std::span<const double> gains) {
 }  // namespace
 
 std::optional<GainLimit> gain_limit(std::span<const double> sizes, std::span<const double> gains) {
-    if (sizes.size() < kFewest || gains.size() != sizes.size()) return std::nullopt;
+    if (sizes.size() < kFewestGains || gains.size() != sizes.size()) return std::nullopt;
     const double most = *std::max_element(gains.begin(), gains.end());
     const auto index = [&](auto found) { return static_cast<std::size_t>(found - gains.begin()); };
     const auto first =

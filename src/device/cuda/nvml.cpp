@@ -14,7 +14,7 @@ namespace {
 constexpr int kListAttempts = 4;  // processes may start between asking for their number and for the list
 
 template <class Pointer>
-void find(void* handle, const char* symbol, Pointer& pointer) {
+void resolve(void* handle, const char* symbol, Pointer& pointer) {
     void* const address = dlsym(handle, symbol);
     std::memcpy(&pointer, &address, sizeof(pointer));
 }
@@ -24,7 +24,7 @@ void find(void* handle, const char* symbol, Pointer& pointer) {
 Nvml::Nvml(const std::string& library) {
     void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) return;
-#define GPUTOMO_NVML_RESOLVE(member, symbol, parameters) find(handle, symbol, functions_.member);
+#define GPUTOMO_NVML_RESOLVE(member, symbol, parameters) resolve(handle, symbol, functions_.member);
     GPUTOMO_NVML_OPTIONAL(GPUTOMO_NVML_RESOLVE)
 #undef GPUTOMO_NVML_RESOLVE
     available_ = functions_.init != nullptr && functions_.init() == 0;

@@ -1,5 +1,6 @@
 #include "measure/chase/latency_samples.hpp"
 
+#include "measure/kernel/clock_difference.hpp"
 #include "measure/kernel/device_facts.hpp"
 #include "units/error.hpp"
 #include "units/warp.hpp"
@@ -60,8 +61,6 @@ void append_flush(ptx::KernelBuilder& k, Reg shared, Reg samples, Reg iterations
         k("add.u64", to, to, 4);
     });
 }
-
-double cycles_between(std::uint32_t from, std::uint32_t to) { return static_cast<std::int32_t>(to - from); }
 
 }  // namespace
 

@@ -9,8 +9,8 @@ namespace gputomo::measure {
 namespace {
 
 /// No GPU so far has longer cache lines.
-constexpr std::uint64_t kLongestLine = 256;
-constexpr std::uint64_t kLinesOfPage = MappedWindow::kSmallPage / kLongestLine;
+constexpr std::uint64_t kLongestDataLine = 256;
+constexpr std::uint64_t kLinesOfPage = MappedWindow::kSmallPage / kLongestDataLine;
 /// Data must take at most this share of the last cache (all loads hit), or at least this many times its capacity (all
 /// miss). In between some hit and some miss.
 constexpr std::uint64_t kFittingShare = 8, kTimesCapacity = 2;
@@ -51,7 +51,7 @@ deduce::Chase TranslationChase::chase() {
 deduce::ChaseTrace TranslationChase::operator()(const deduce::ChaseRequest& request) {
     if (window_.aliased) return less_single_page(request);
     if (hint_ == LoadHint::texture) return less_own_page(request);
-    const bool fits = request.offsets.size() * kLongestLine <= caches_.capacity / kFittingShare;
+    const bool fits = request.offsets.size() * kLongestDataLine <= caches_.capacity / kFittingShare;
     return caches_.capacity == 0 || fits ? less_constant(request) : first_of_page(request);
 }
 
@@ -122,7 +122,7 @@ std::vector<double> TranslationChase::all_of_pages(const deduce::ChaseRequest& r
 
 deduce::ChaseTrace TranslationChase::first_of_page(const deduce::ChaseRequest& request) {
     const std::uint64_t wanted =
-        kTimesCapacity * caches_.capacity / kLongestLine / std::max<std::uint64_t>(1, request.offsets.size());
+        kTimesCapacity * caches_.capacity / kLongestDataLine / std::max<std::uint64_t>(1, request.offsets.size());
     const std::uint64_t lines = std::clamp<std::uint64_t>(wanted, 4, kLinesOfPage);
     const auto all = all_of_pages(request, lines);
     deduce::ChaseTrace trace;

@@ -15,16 +15,17 @@ using ptx::SpecialRegister;
 using ptx::Type;
 
 /// Clock reads of a row, and those with a read before them. A row must extend beyond the end of a line.
-constexpr std::uint32_t kReads = 10, kLater = kReads - 1;
+constexpr std::uint32_t kEntryReads = 10, kLater = kEntryReads - 1;
 /// Passes that do not count: they bring code and table into their caches.
 constexpr std::size_t kWarmPasses = 2;
-constexpr Bytes kRecord{std::int64_t{4} * kReads};
+constexpr Bytes kRecord{std::int64_t{4} * kEntryReads};
 
 /// A row of clock reads, and an operation that makes it unlike all others, so that no compiler merges two rows.
 void append_piece(ptx::KernelBuilder& k, std::uint32_t number, Reg record, Reg sum) {
     std::vector<Reg> reads;
-    for (std::uint32_t i = 0; i < kReads; ++i) reads.push_back(k.clock32());
-    for (std::uint32_t i = 0; i < kReads; ++i) k("st.volatile.shared.u32", Mem{record, std::int64_t{4} * i}, reads[i]);
+    for (std::uint32_t i = 0; i < kEntryReads; ++i) reads.push_back(k.clock32());
+    for (std::uint32_t i = 0; i < kEntryReads; ++i)
+        k("st.volatile.shared.u32", Mem{record, std::int64_t{4} * i}, reads[i]);
     k("add.u32", sum, sum, 0x20000001U + number * 0x10003U);
     // Every second piece has one operation more, so that pieces begin at all places of a line.
     if (number % 2 == 1) k("xor.b32", sum, sum, 0x30000001U + number * 0x10003U);
@@ -48,7 +49,7 @@ ptx::KernelBuilder fetch_entries_kernel(ptx::Target target) {
     const Label jump = k.label(), back = k.label(), done = k.label();
     k("bra", jump);
     k.place(back);
-    for (std::uint32_t i = 0; i < kReads; ++i) {
+    for (std::uint32_t i = 0; i < kEntryReads; ++i) {
         const Reg word = k.reg(Type::u32);
         k("ld.volatile.shared.u32", word, Mem{record, std::int64_t{4} * i});
         k("st.volatile.global.u32", Mem{to, std::int64_t{4} * i}, word);
@@ -95,13 +96,13 @@ std::vector<FetchPlaceTimes> FetchEntries::run(std::uint32_t every, std::size_t 
     device::Arguments arguments;
     arguments.add(list.address()).add(static_cast<std::uint32_t>(visits)).add(results.address());
     kernel_.launch({1}, {1}, arguments);
-    const auto words = results.read<std::uint32_t>(order.size() * kReads);
+    const auto words = results.read<std::uint32_t>(order.size() * kEntryReads);
     std::vector<FetchPlaceTimes> places;
     for (std::size_t i = 0; i < pass.size(); ++i)
-        for (std::size_t later = 1; later < kReads; ++later) {
+        for (std::size_t later = 1; later < kEntryReads; ++later) {
             FetchPlaceTimes place{offsets_[pass[i] * kLater + later - 1], {}};
             for (std::size_t visit = kWarmPasses * pass.size() + i; visit < order.size(); visit += pass.size())
-                place.cycles.push_back(words[visit * kReads + later] - words[visit * kReads + later - 1]);
+                place.cycles.push_back(words[visit * kEntryReads + later] - words[visit * kEntryReads + later - 1]);
             places.push_back(std::move(place));
         }
     return places;

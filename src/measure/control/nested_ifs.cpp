@@ -13,7 +13,7 @@ using ptx::SpecialRegister;
 using ptx::Type;
 
 /// Launches whose median counts.
-constexpr int kLaunches = 5;
+constexpr int kNestedLaunches = 5;
 /// With fewer pairs a compiler would use predicates instead of a branch. With more, the nest exceeds an instruction
 /// cache of 4 KiB.
 constexpr int kPairsIn = 6, kPairsOut = 2;
@@ -66,7 +66,7 @@ double NestedIfs::cycles(int splits) {
     device::Arguments arguments;
     arguments.add(depths_.address()).add(stamps_.address());
     std::vector<double> samples;
-    for (int i = 0; i < kLaunches; ++i) {
+    for (int i = 0; i < kNestedLaunches; ++i) {
         kernel_.launch({1}, {kWarpSize}, arguments);
         const auto raw = stamps_.read<std::uint32_t>(3 * kWarpSize);
         std::uint32_t longest = 0;

@@ -1,13 +1,12 @@
 #include "measure/mix/mix_timeline.hpp"
 
+#include "measure/kernel/clock_difference.hpp"
+
 #include <algorithm>
 #include <map>
 
 namespace gputomo::measure {
 namespace {
-
-/// Also right where the 32-bit clock wraps round between the two readings.
-double cycles_between(std::uint32_t from, std::uint32_t to) { return static_cast<std::int32_t>(to - from); }
 
 /// What one warp did in the window.
 struct Progress {

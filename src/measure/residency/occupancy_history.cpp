@@ -1,5 +1,7 @@
 #include "measure/residency/occupancy_history.hpp"
 
+#include "measure/kernel/clock_difference.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -9,8 +11,6 @@
 
 namespace gputomo::measure {
 namespace {
-
-double cycles_between(std::uint32_t from, std::uint32_t to) { return static_cast<std::int32_t>(to - from); }
 
 /// Share of the SM's warps that have ended this many cycles after its first start.
 double ended_by(std::span<const WarpLifetime> warps, std::uint32_t sm, double cycles) {

@@ -18,7 +18,7 @@ constexpr int kThreads = 1;
 /// instruction caches.
 constexpr int kLength = 64;
 /// Launches whose median counts.
-constexpr int kLaunches = 3;
+constexpr int kChainLaunches = 3;
 /// x + -0 is x for every number, and so for an address too.
 constexpr std::uint32_t kMinusZero = 0x80000000;
 
@@ -67,7 +67,7 @@ CompiledKernel ForwardingChain::compile(device::Device& device, CoIssued other) 
 
 double ForwardingChain::cycles() {
     std::vector<double> samples;
-    for (int i = 0; i < kLaunches; ++i) {
+    for (int i = 0; i < kChainLaunches; ++i) {
         kernel_.launch({1}, {kThreads}, device::Arguments().add(stamps_.address()).add(kMinusZero), Bytes{4});
         samples.push_back(stamps_.cycles_of_n(kThreads) / kLength);
     }

@@ -17,7 +17,7 @@ namespace {
 using enum device::Attribute;
 
 /// Launches after one that warms instruction caches and TLBs; the median counts.
-constexpr int kLaunches = 7;
+constexpr int kTimingLaunches = 7;
 /// Beside a launch this long the first one's misses do not matter, so one launch is enough. Only a simulated GPU takes
 /// that much time.
 constexpr std::chrono::milliseconds kSlow{50};
@@ -98,15 +98,15 @@ KernelSample KernelTiming::sample(const KernelLaunch& whole, const KernelLaunch&
     const bool difference = part.grid.count() > 0;
     const auto median = [&](const KernelLaunch& launch) {
         std::vector<double> times;
-        for (int i = 0; i <= kLaunches; ++i) {
+        for (int i = 0; i <= kTimingLaunches; ++i) {
             if (before) before();
             const auto begin = std::chrono::steady_clock::now();
             const double elapsed = time(launch, blocks).count();
             if (std::chrono::steady_clock::now() - begin > kSlow) return elapsed;
             if (i > 0) times.push_back(elapsed);
         }
-        std::ranges::nth_element(times, times.begin() + kLaunches / 2);
-        return times[kLaunches / 2];
+        std::ranges::nth_element(times, times.begin() + kTimingLaunches / 2);
+        return times[kTimingLaunches / 2];
     };
     const double nanoseconds = median(whole) - (difference ? median(part) : 0);
     const double mhz = current_sm_mhz(device_), cycles = nanoseconds * mhz / 1000;

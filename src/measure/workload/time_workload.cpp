@@ -13,7 +13,7 @@ namespace {
 /// too, however busy the host is.
 constexpr double kLongEnough = 500'000;  // ns
 /// Processor time of the host for a launch, beyond which a simulation is long enough.
-constexpr std::chrono::milliseconds kSlow{150};
+constexpr std::chrono::milliseconds kSlowRun{150};
 /// Launches of each occupancy may use this fraction of the memory, and at most this many bytes.
 constexpr std::int64_t kShareOfMemory = 8;
 constexpr std::int64_t kMostBytes = std::int64_t{2} << 30;
@@ -67,7 +67,7 @@ WorkloadTiming time_workload(device::Device& device, const Workload& workload,
         const double elapsed =
             timing.time({grid_of(workload, blocks), block, Bytes{0}, data.arguments}, timing.most_blocks()).count();
         data.check(blocks);
-        const bool slow = thread_processor_time() - begin > kSlow;
+        const bool slow = thread_processor_time() - begin > kSlowRun;
         if (elapsed >= kLongEnough || slow || blocks == most) break;
         blocks = std::min(most, rounded(workload, blocks * kGrowth));
     }

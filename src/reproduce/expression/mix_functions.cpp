@@ -150,7 +150,7 @@ Value cusp(const scan::Scan& scan, Arguments a) {
     return models::cusp_of(models::measured_needs(p, mixes))->above_both_ends;
 }
 
-constexpr std::array kFunctions{
+constexpr std::array kMixFunctions{
     MixFunction{"mix_warps", MixForm::measured, true, warps},
     MixFunction{"mix_rate", MixForm::measured, true, rate},
     MixFunction{"mix_peak", MixForm::measured, false, peak},
@@ -162,8 +162,8 @@ constexpr std::array kFunctions{
 }  // namespace
 
 const MixFunction* find_mix_function(std::string_view name) {
-    const auto* found = std::ranges::find(kFunctions, name, &MixFunction::name);
-    return found == kFunctions.end() ? nullptr : found;
+    const auto* found = std::ranges::find(kMixFunctions, name, &MixFunction::name);
+    return found == kMixFunctions.end() ? nullptr : found;
 }
 
 std::string alternatives_to_access(std::string_view access) {

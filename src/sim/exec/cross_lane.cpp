@@ -118,7 +118,7 @@ void reduce(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) { r[op.destination][l] = bits_of<T>(total); });
 }
 
-struct Meaning {  // NOLINT(clang-analyzer-optin.performance.Padding): rows read in PTX's order
+struct LaneMeaning {  // NOLINT(clang-analyzer-optin.performance.Padding): rows read in PTX's order
     Opcode opcode;
     std::string_view modifier;
     ptx::Type type;  ///< none: any
@@ -129,7 +129,7 @@ using U = std::uint32_t;
 using S = std::int32_t;
 using ptx::Type;
 
-constexpr Meaning kMeanings[] = {
+constexpr LaneMeaning kLaneMeanings[] = {
     {Opcode::shfl, "up", Type::none, shuffle<Shuffle::up>},
     {Opcode::shfl, "down", Type::none, shuffle<Shuffle::down>},
     {Opcode::shfl, "bfly", Type::none, shuffle<Shuffle::butterfly>},
@@ -157,7 +157,7 @@ constexpr Meaning kMeanings[] = {
 }  // namespace
 
 ExecuteFunction cross_lane_meaning_of(const ptx::Instruction& instruction) {
-    for (const auto& row : kMeanings)
+    for (const auto& row : kLaneMeanings)
         if (row.opcode == instruction.opcode && (row.type == Type::none || row.type == instruction.type) &&
             (row.modifier.empty() || instruction.has(row.modifier)))
             return row.execute;

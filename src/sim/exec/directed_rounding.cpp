@@ -23,7 +23,7 @@ void directed(const Operation& op, LaneValues* r, std::uint32_t mask) {
     });
 }
 
-struct Meaning {
+struct DirectedMeaning {
     Opcode opcode;
     ExecuteFunction single;
     ExecuteFunction twice;
@@ -32,7 +32,7 @@ struct Meaning {
 #define ROW(OP, OPERANDS, ...) \
     { Opcode::OP, directed<float, __VA_ARGS__, OPERANDS>, directed<double, __VA_ARGS__, OPERANDS> }
 
-constexpr Meaning kMeanings[] = {
+constexpr DirectedMeaning kDirectedMeanings[] = {
     ROW(add, 2, [](auto a, auto b, auto) { return a + b; }),
     ROW(sub, 2, [](auto a, auto b, auto) { return a - b; }),
     ROW(mul, 2, [](auto a, auto b, auto) { return a * b; }),
@@ -56,7 +56,7 @@ ExecuteFunction directed_rounding_of(const ptx::Instruction& instruction) {
     for (const auto& modifier : instruction.modifiers)
         if (modifier != "rz" && modifier != "rm" && modifier != "rp" && modifier != "ftz" && modifier != "sat")
             return nullptr;
-    for (const auto& row : kMeanings) {
+    for (const auto& row : kDirectedMeanings) {
         if (row.opcode != instruction.opcode) continue;
         if (instruction.type == Type::f32) return row.single;
         if (instruction.type == Type::f64) return row.twice;

@@ -121,7 +121,7 @@ void widen(const Operation& op, LaneValues* r, std::uint32_t mask) {
     });
 }
 
-struct Meaning {
+struct HalfMeaning {
     Opcode opcode;
     std::array<ExecuteFunction, 4> execute;  ///< f16, f16x2, bf16, bf16x2
 };
@@ -130,7 +130,7 @@ struct Meaning {
     {                                                                                        \
         Opcode::OP, { half<F16, F, 1>, half<F16, F, 2>, half<BF16, F, 1>, half<BF16, F, 2> } \
     }
-constexpr Meaning kMeanings[] = {
+constexpr HalfMeaning kHalfMeanings[] = {
     ROW(add, kAdd), ROW(sub, kSub), ROW(mul, kMul), ROW(fma, kFma), ROW(min, kMin),
     ROW(max, kMax), ROW(abs, kAbs), ROW(neg, kNeg), ROW(ex2, kEx2), ROW(tanh, kTanh),
 };
@@ -147,7 +147,7 @@ ExecuteFunction half_meaning_of(const ptx::Instruction& instruction) {
     if (type == std::end(kTypes)) return nullptr;
     for (const auto& modifier : instruction.modifiers)
         if (std::ranges::find(kHandled, modifier) == std::end(kHandled)) return nullptr;
-    for (const auto& row : kMeanings)
+    for (const auto& row : kHalfMeanings)
         if (row.opcode == instruction.opcode) return row.execute[static_cast<std::size_t>(type - std::begin(kTypes))];
     return nullptr;
 }

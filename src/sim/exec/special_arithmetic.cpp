@@ -230,7 +230,7 @@ void repack(const Operation& op, LaneValues* r, std::uint32_t mask) {
     });
 }
 
-struct Meaning {  // NOLINT(clang-analyzer-optin.performance.Padding): rows read in PTX's order
+struct SpecialMeaning {  // NOLINT(clang-analyzer-optin.performance.Padding): rows read in PTX's order
     Opcode opcode;
     std::string_view modifiers;  ///< all of them, in PTX's order
     Type type;
@@ -272,7 +272,7 @@ constexpr auto kIsNotANumber = [](auto v) { return std::isnan(v); };
 constexpr auto kIsNormal = [](auto v) { return std::isnormal(v); };
 constexpr auto kIsSubnormal = [](auto v) { return std::fpclassify(v) == FP_SUBNORMAL; };
 
-constexpr Meaning kMeanings[] = {
+constexpr SpecialMeaning kSpecialMeanings[] = {
     {Opcode::add, "sat", Type::s32, Type::none, add_saturated},
     {Opcode::sub, "sat", Type::s32, Type::none, sub_saturated},
     {Opcode::mad, "hi.sat", Type::s32, Type::none, mad_high_saturated},
@@ -346,7 +346,7 @@ ExecuteFunction special_arithmetic_of(const ptx::Instruction& instruction) {
         return instruction.space == ptx::Space::global ? in_global : nullptr;
     }
     const std::string modifiers = joined(instruction.modifiers);
-    for (const auto& row : kMeanings)
+    for (const auto& row : kSpecialMeanings)
         if (row.opcode == instruction.opcode && row.type == instruction.type && row.modifiers == modifiers &&
             (row.source_type == Type::none || row.source_type == instruction.source_type))
             return row.execute;

@@ -8,7 +8,7 @@ namespace gputomo::sim {
 namespace {
 
 /// Slots of a bank's calendar: queues of up to 8192 cycles. Longer queues come out too short.
-constexpr std::uint32_t kCalendarSlots = 512;
+constexpr std::uint32_t kBankSlots = 512;
 /// The hash is rotated by this many bits for each burst, so that the bursts of a line lie in unrelated banks.
 constexpr unsigned kBurstShift = 12;
 /// Limits that catch typing errors.
@@ -42,7 +42,7 @@ Banks::Banks(const machine::Machine& machine, std::size_t channels) : channels_(
         reject(
             "memory.burst_bytes", fmt::format("found {}", burst_),
             fmt::format("at least {}, so that each of {} channels has one burst at most", fetch_ / channels, channels));
-    banks_.assign(channels * per_channel_, {Server(kCalendarSlots, true)});
+    banks_.assign(channels * per_channel_, {Server(kBankSlots, true)});
     ready_.assign(banks_.size() * (fetch_ / burst_), 0.0);
 }
 

@@ -8,7 +8,7 @@ namespace gputomo::sim {
 namespace {
 
 /// Slots of a channel's calendar: queues of up to 32768 cycles. Longer queues come out too short.
-constexpr std::uint32_t kCalendarSlots = 2048;
+constexpr std::uint32_t kChannelSlots = 2048;
 /// Bytes of reads that later writes can pair with. A longer phase of reading counts as reads alone.
 constexpr double kMostRead = 16 << 20;
 /// Bandwidths from different sources may contradict each other by 1% of rounding.
@@ -69,7 +69,7 @@ Dram::Dram(const machine::Machine& machine) : banks_(machine, channels_of(machin
     cycles_per_read_byte_ *= pauses_.working_share();
     cycles_per_written_byte_ *= pauses_.working_share();
     turnaround_ *= pauses_.working_share();
-    channels_.assign(channels, {Server(kCalendarSlots)});
+    channels_.assign(channels, {Server(kChannelSlots)});
 }
 
 std::size_t Dram::channel_of(std::uint64_t physical) const {

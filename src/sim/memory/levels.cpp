@@ -11,7 +11,7 @@ namespace gputomo::sim {
 namespace {
 
 /// Slots of a port's calendar: queues of up to 4096 cycles. Longer queues come out too short.
-constexpr std::uint32_t kPortSlots = 256;
+constexpr std::uint32_t kLevelPortSlots = 256;
 /// Catches typing errors.
 constexpr std::int64_t kMaxEntries = 1 << 20;
 
@@ -63,7 +63,7 @@ void Builder::read_timing(const machine::Cache& from, CacheLevel& level, const s
     const double latency = need_cycles(from.latency, where + ".latency");
     if (from.bytes_per_cycle) {
         level.cycles_per_byte = 1 / need_rate(from.bytes_per_cycle, where + ".bytes_per_cycle");
-        level.ports.assign(level.instances.size(), Server(kPortSlots));
+        level.ports.assign(level.instances.size(), Server(kLevelPortSlots));
     }
     if (from.partitions)
         level.partitions =
