@@ -8,13 +8,13 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-constexpr std::uint32_t kWays = 8;
+constexpr std::uint32_t kTracedWays = 8;
 
 PolicyRun passes_of(const std::string& policy, std::size_t pass_loads, std::size_t passes) {
-    const auto order = testing::random_lines(kWays, pass_loads);
+    const auto order = testing::random_lines(kTracedWays, pass_loads);
     std::vector<std::uint32_t> lines;
     for (std::size_t p = 0; p < passes; ++p) lines.insert(lines.end(), order.begin(), order.end());
-    return {{testing::trace_of(*testing::policy_model(policy, kWays), kWays, lines)}, pass_loads};
+    return {{testing::trace_of(*testing::policy_model(policy, kTracedWays), kTracedWays, lines)}, pass_loads};
 }
 
 TEST(TraceStatistics, ADeterministicSetRepeatsNearlyAllItsMisses) {
@@ -41,13 +41,13 @@ TEST(TraceStatistics, TooFewMissesHaveNoPeriod) {
 
 TEST(TraceStatistics, TheAgeBiasIsHalfForLruAndNoneForChance) {
     const auto run_of = [](const std::string& policy) {
-        return PolicyRun{
-            {testing::trace_of(*testing::policy_model(policy, kWays), kWays, testing::random_lines(kWays, 8000))},
-            8000};
+        return PolicyRun{{testing::trace_of(*testing::policy_model(policy, kTracedWays), kTracedWays,
+                                            testing::random_lines(kTracedWays, 8000))},
+                         8000};
     };
-    EXPECT_NEAR(age_bias({run_of("lru")}, kWays, 0.0001), 0.5, 0.01);
-    EXPECT_NEAR(age_bias({run_of("random")}, kWays, 0.0001), 0, 0.03);
-    EXPECT_EQ(age_bias({}, kWays, 0.0001), 0);
+    EXPECT_NEAR(age_bias({run_of("lru")}, kTracedWays, 0.0001), 0.5, 0.01);
+    EXPECT_NEAR(age_bias({run_of("random")}, kTracedWays, 0.0001), 0, 0.03);
+    EXPECT_EQ(age_bias({}, kTracedWays, 0.0001), 0);
 }
 
 }  // namespace
