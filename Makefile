@@ -46,12 +46,14 @@ sanitize: setup
 	cmake --build --preset sanitize -j $(JOBS)
 	ctest --test-dir build-sanitize --output-on-failure -j $(JOBS)
 
-# All of src and tests, or only the files whose path matches, say `make lint LINT=src/scan`.
-LINT ?= (src|tests)
+# All of src and tests, or only the files whose path matches, say `make lint LINT_PATH=src/scan`. (LINT itself is a
+# variable that make predefines.)
+LINT_PATH ?= (src|tests)
 lint:
 	scripts/setup.sh lint
 	$(CONFIGURE) lint
-	run-clang-tidy -quiet -p build-lint -j $(JOBS) '^$(CURDIR)/$(LINT)/'
+	build-lint/venv/bin/run-clang-tidy.py -clang-tidy-binary build-lint/venv/bin/clang-tidy -quiet -p build-lint -j $(JOBS) \
+	  '^$(CURDIR)/$(LINT_PATH)/'
 
 FUZZ_SECONDS ?= 30
 fuzz:

@@ -2,6 +2,7 @@
 # Installs the apt packages that building and testing need and that are missing. If none is missing, it does nothing and
 # needs no network.
 set -euo pipefail
+cd "$(dirname "$0")/.."
 
 packages=(
     g++ cmake ninja-build ccache
@@ -10,7 +11,7 @@ packages=(
     python3 python3-jsonschema
 )
 if [[ "${1:-}" == bench ]]; then packages+=(libbenchmark-dev); fi
-if [[ "${1:-}" == lint ]]; then packages+=(clang-format clang-tidy); fi
+if [[ "${1:-}" == lint ]]; then packages+=(clang-format python3-venv); fi
 if [[ "${1:-}" == browser ]]; then
     packages+=(chromium)
     command -v npm >/dev/null || packages+=(nodejs npm)  # Node.js often comes from elsewhere
@@ -22,7 +23,19 @@ for package in "${packages[@]}"; do
     status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
     [[ "$status" == "install ok installed" ]] || missing+=("$package")
 done
-if [[ ${#missing[@]} -eq 0 ]]; then exit 0; fi
+
+# The same clang-tidy on every system: distributions package versions that differ in what they find, and the older ones
+# spend most of their time on the headers of libraries.
+lint_tools() {
+    local venv=build-lint/venv
+    [[ -x $venv/bin/clang-tidy ]] && return
+    python3 -m venv "$venv"
+    "$venv/bin/pip" install -q --disable-pip-version-check clang-tidy==23.1.4
+}
+if [[ ${#missing[@]} -eq 0 ]]; then
+    if [[ "${1:-}" == lint ]]; then lint_tools; fi
+    exit 0
+fi
 
 sudo=()
 if [[ $(id -u) -ne 0 ]]; then
@@ -35,3 +48,4 @@ fi
 echo "setup: installing ${missing[*]}" >&2
 "${sudo[@]}" apt-get update -qq
 "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+if [[ "${1:-}" == lint ]]; then lint_tools; fi
