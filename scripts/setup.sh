@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(
-    g++ cmake ninja-build ccache
+    g++ cmake ninja-build
     libfmt-dev nlohmann-json3-dev libcli11-dev libsqlite3-dev zlib1g-dev
     libgtest-dev libgmock-dev
     python3 python3-jsonschema
