@@ -1,4 +1,5 @@
 // Three complete scans of a real H200, deduced again from their traces and compared with each other.
+#include "deduce/pipeline/mma_slots.hpp"
 #include "deduce/pipeline/operand_banks.hpp"
 #include "deduce/pipeline/schedulers.hpp"
 #include "experiments/experiment.hpp"
@@ -6,6 +7,7 @@
 #include "scan/declared_findings.hpp"
 #include "scan/files.hpp"
 #include "scan/gzip.hpp"
+#include "scan/surface_file.hpp"
 #include "units/file.hpp"
 
 #include <gtest/gtest.h>
@@ -143,6 +145,50 @@ TEST_P(RecordedScan, BiasesSingleReadingsByLessThanOnePercent) {
         EXPECT_NEAR(means[static_cast<std::size_t>(at)] / *together, 1, 0.01) << leaf;
     }
 }
+
+/// The rate of a mix on one SM with this number of warps, in instructions per cycle.
+double rate_of(const measure::MixSurface& surface, const measure::MixShape& shape, int warps) {
+    for (const auto& curve : surface.curves)
+        for (const auto& sample : curve.samples)
+            if (curve.shape.name() == shape.name() && sample.warps == warps) return sample.instructions_per_cycle;
+    throw std::runtime_error(shape.name() + " was not recorded");
+}
+
+class RecordedTensorCores : public ::testing::TestWithParam<const char*> {
+protected:
+    const measure::MixSurface surface = load_surface(std::string(GPUTOMO_SOURCE_DIR "/recordings/") + GetParam());
+    /// A mix of MMAs with `adds` adds for each; the mixes of tensor_products have these shapes.
+    [[nodiscard]] static measure::MixShape mix(int adds, int chains) {
+        return {.access = measure::MixAccess::tensor, .alpha = adds, .chains = chains};
+    }
+    /// The most instructions per cycle with two, three or four warps on each of the four schedulers.
+    [[nodiscard]] double most_of(const measure::MixShape& shape) const {
+        return std::max({rate_of(surface, shape, 8), rate_of(surface, shape, 12), rate_of(surface, shape, 16)});
+    }
+};
+
+/// By hand: 1 / 0.04146 = 24.1 cycles for each MMA, and 2 / 0.06428 - 4 = 27.1 for an MMA and its way to an add. The
+/// H100 of recordings/h100-scan-1.json.gz has the same two.
+TEST_P(RecordedTensorCores, HaveTheLatenciesOfASingleWarp) {
+    EXPECT_EQ(std::lround(1 / rate_of(surface, mix(0, 1), 1)), 24);
+    EXPECT_EQ(std::lround(deduce::mma_to_add_latency(1 / rate_of(surface, mix(1, 1), 1), 4)), 27);
+}
+
+/// By hand: 0.666 MMAs a cycle are 21.3 lanes of a warp; the adds alone issue at 3.897, so that 17 x 3.897 / 3.0768 -
+/// 16 = 5.5 slots with 16 adds for each MMA, and 65 x 3.897 / 3.636 - 64 = 5.7 with 64.
+TEST_P(RecordedTensorCores, TakeTheIssueSlotsThatTheirMmasDisplace) {
+    EXPECT_NEAR(32 * rate_of(surface, mix(0, 4), 8), 21.3, 0.05);
+    const std::vector<deduce::MmaMix> mixes{{16, most_of(mix(16, 4))}, {64, most_of(mix(64, 4))}};
+    const auto found = deduce::mma_slots(mixes, most_of({.chains = 4, .arithmetic_only = true}));
+    EXPECT_TRUE(found.agree);
+    EXPECT_NEAR(found.by_mix[0], 5.5, 0.05);
+    EXPECT_NEAR(found.by_mix[1], 5.6, 0.1);
+    EXPECT_LE(found.interval[0], 5.56) << "the H100's 5.56 slots lie within the interval";
+    EXPECT_GE(found.interval[1], 5.56);
+}
+
+INSTANTIATE_TEST_SUITE_P(OfAnH200, RecordedTensorCores,
+                         ::testing::Values("h200-surface-tensor.json.gz", "h200-surface-tensor-2.json.gz"));
 
 INSTANTIATE_TEST_SUITE_P(OfAnH200, RecordedScan, ::testing::Values(1, 2, 3));
 

@@ -2,6 +2,7 @@
 // issue slots that each takes.
 #include "experiments/experiments.hpp"
 
+#include "deduce/pipeline/mma_slots.hpp"
 #include "experiments/clock/clock_watch.hpp"
 #include "measure/kernel/device_facts.hpp"
 #include "measure/mix/mix_arrays.hpp"
@@ -11,9 +12,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -31,10 +30,6 @@ constexpr int kChains = 4;
 constexpr int kAdds[] = {16, 64};
 /// Warps of each scheduler that are tried; more of them change little.
 constexpr int kWarps[] = {2, 3, 4};
-/// Share by which a rate differs between runs.
-constexpr double kRepeats = 0.003;
-/// Share by which the issue slots of two mixes may differ.
-constexpr double kSameSlots = 0.15;
 
 class TensorProducts {
 public:
@@ -45,11 +40,11 @@ public:
 
     Outcome run() try {
         const double product = cycles_alone({.access = MixAccess::tensor, .alpha = 0}, 0.1),
-                     pair = 2 * cycles_alone({.access = MixAccess::tensor, .alpha = 1}, 0.2);
+                     pair = cycles_alone({.access = MixAccess::tensor, .alpha = 1}, 0.2);
         add_latency("pipelines.tensor.latency", product, "tensor_products: a chain of MMAs by one warp of each SM");
         if (const auto add = context_.findings.number("pipelines.sp.latency"))
             add_latency(
-                "pipelines.tensor.forward_latency", pair - *add,
+                "pipelines.tensor.forward_latency", deduce::mma_to_add_latency(pair, *add),
                 "tensor_products: alternating MMAs and adds by one warp of each SM, less the latency of the add");
         // With more warps some starve, and it is not known when in the window they ran.
         const double rate = most_of({.access = MixAccess::tensor, .alpha = 0, .chains = kChains}, std::array{2}, 0.4);
@@ -93,29 +88,23 @@ private:
     /// Adds the issue slots of an MMA: the time that a group of adds and one MMA takes beyond the adds.
     void add_slots() {
         const double adds = most_of({.chains = kChains, .arithmetic_only = true}, kWarps, 0.5);
+        std::vector<deduce::MmaMix> mixes;
+        for (const int alpha : kAdds)
+            mixes.push_back(
+                {alpha, most_of({.access = MixAccess::tensor, .alpha = alpha, .chains = kChains}, kWarps, 0.6)});
+        const auto found = deduce::mma_slots(mixes, adds);
         results::Trace trace{.name = "tensor_products/slots", .experiment = "tensor_products"};
         trace.columns = {{"adds", "count", {}}, {"rate", "instructions/cycle", {}}, {"slots", "count", {}}};
-        std::vector<double> slots;
-        double low = std::numeric_limits<double>::infinity(), high = 1;
-        for (const int alpha : kAdds) {
-            const double rate = most_of({.access = MixAccess::tensor, .alpha = alpha, .chains = kChains}, kWarps, 0.6);
-            const double group = (1 + alpha) * adds / rate, off = kRepeats * group;
-            slots.push_back(group - alpha);
-            low = std::min(low, slots.back() - off);
-            high = std::max(high, slots.back() + off);
-            const double row[] = {static_cast<double>(alpha), rate, slots.back()};
-            for (std::size_t i = 0; i < trace.columns.size(); ++i) trace.columns[i].values.push_back(row[i]);
-        }
+        for (std::size_t i = 0; i < mixes.size(); ++i) trace.add_row(mixes[i].adds, mixes[i].rate, found.by_mix[i]);
         outcome_.traces.push_back(std::move(trace));
-        const auto [least, most] = std::ranges::minmax(slots);
         Evidence evidence{"tensor_products: adds that each MMA displaces, with 16 and with 64 adds for each",
                           kConfidence};
-        const double middle = std::max(1.0, (least + most) / 2);
-        if (most <= least * (1 + kSameSlots))
-            outcome_.estimates.push_back(
-                decided_real("pipelines.tensor.issue_slots", {middle, std::max(1.0, low), high}, evidence));
+        if (found.agree)
+            outcome_.estimates.push_back(decided_real("pipelines.tensor.issue_slots",
+                                                      {found.slots, found.interval[0], found.interval[1]}, evidence));
         else
-            outcome_.estimates.push_back(undecided("pipelines.tensor.issue_slots", {least, most}, evidence));
+            outcome_.estimates.push_back(
+                undecided("pipelines.tensor.issue_slots", {found.least, found.most}, evidence));
     }
 
     Context& context_;
