@@ -64,7 +64,6 @@ ExecuteFunction Decoder::function_of(const ptx::Instruction& instruction) const 
         return conversion_of(instruction.type, instruction.source_type);
     }
     if (auto* half = half_meaning_of(instruction)) return half;
-    if (auto* special = special_arithmetic_of(instruction)) return special;
     if (instruction.has("rz") || instruction.has("rm") || instruction.has("rp"))
         return directed_rounding_of(instruction);
     if (auto* plain = meaning_of(instruction)) return plain;

@@ -132,7 +132,6 @@ using SymbolTable = std::unordered_map<std::string, std::uint64_t>;
 /// The function that computes an arithmetic instruction; nullptr where it is not one or cannot be executed.
 /// The function, or Operation's flags, implement every modifier that the instruction has.
 [[nodiscard]] ExecuteFunction meaning_of(const ptx::Instruction& instruction);
-[[nodiscard]] ExecuteFunction special_arithmetic_of(const ptx::Instruction& instruction);
 [[nodiscard]] ExecuteFunction directed_rounding_of(const ptx::Instruction& instruction);
 /// f16, bf16 and pairs of them.
 [[nodiscard]] ExecuteFunction half_meaning_of(const ptx::Instruction& instruction);
