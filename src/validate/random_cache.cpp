@@ -130,11 +130,11 @@ deduce::ChaseTrace CachePath::operator()(const deduce::ChaseRequest& request) {
     deduce::ChaseTrace trace;
     trace.latencies.reserve(request.offsets.size() * request.recorded_passes);
     const auto uniform = [&] { return static_cast<double>(random_() >> 11) * 0x1p-53; };
-    for (std::uint32_t lap = 0; lap < request.warm_passes + request.recorded_passes; ++lap)
+    for (std::uint32_t pass = 0; pass < request.warm_passes + request.recorded_passes; ++pass)
         for (const auto offset : request.offsets) {
             const std::uint64_t address = base_ + offset;
             const bool hit = tags_.lookup(address, tags_.sectors_of(address, 8), true).missing == 0;
-            if (lap < request.warm_passes) continue;
+            if (pass < request.warm_passes) continue;
             double latency = hit ? hit_ : miss_;
             if (noise_.jitter_cycles > 0) latency += std::abs(jitter_(random_));
             if (noise_.outlier_fraction > 0 && uniform() < noise_.outlier_fraction)
