@@ -10,6 +10,7 @@
 //    apart are added until they overflow. Half the distance keeps them in one set until it is shorter than a way.
 #pragma once
 
+#include "deduce/cache/array_capacity.hpp"
 #include "deduce/cache/probe.hpp"
 
 #include <optional>
@@ -20,12 +21,6 @@ namespace gputomo::deduce::cache {
 struct EqualSets {
     std::uint64_t sets = 0, ways = 0;
     std::uint64_t line = 0;  ///< bytes
-};
-/// What contiguous arrays show about the capacity.
-struct Bracket {
-    std::uint64_t fits = 0;       ///< bytes of the largest array that was resident; 0: none was
-    std::uint64_t overflows = 0;  ///< bytes of the smallest array that was not, or that the question names
-    std::uint64_t overflow = 0;   ///< bytes of the smallest array that was not, if it is one step larger; else 0
 };
 struct EqualSetsResult {
     std::optional<EqualSets> sets;

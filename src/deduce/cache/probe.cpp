@@ -18,7 +18,7 @@ constexpr std::uint32_t kShortLook = 8, kLongLook = 32, kShortLooks = 16;
 constexpr std::uint64_t kMaxOrders = 8;
 /// A sequence whose misses go on for this many loads does not fit. Fewer loads misjudge policies that settle late; more
 /// cost time for each group that does not fit.
-constexpr std::uint64_t kMaxLoads = std::uint64_t{1} << 21;
+constexpr std::uint64_t kMaxObservedLoads = std::uint64_t{1} << 21;
 /// Fewest passes with a miss each before lines are judged not to fit. Bimodal policies keep a line once in 32
 /// fills, and the last lines of a set take several times that.
 constexpr double kBimodalSettling = 160;
@@ -227,8 +227,9 @@ bool Probe::fits(const Offsets& offsets, std::size_t watched, std::uint32_t clea
         const double speed = patience == Patience::usual ? misses : 1 / kLatePatience;
         const double needed =
             kShortLook + std::max(kRandomSettling * static_cast<double>(watched), kBimodalSettling) / misses / speed;
-        const bool falling = before >= 0 && misses < kFalling * before && passes_run * offsets.size() < kMaxLoads / 4;
-        if ((passes_run >= needed && !falling) || passes_run * offsets.size() > kMaxLoads) return false;
+        const bool falling =
+            before >= 0 && misses < kFalling * before && passes_run * offsets.size() < kMaxObservedLoads / 4;
+        if ((passes_run >= needed && !falling) || passes_run * offsets.size() > kMaxObservedLoads) return false;
         before = misses;
         slow = counted = 0;
     }
