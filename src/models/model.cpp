@@ -97,4 +97,11 @@ double linear_to_peak(const Parameters& parameters, double warps, double needed)
     return parameters.arithmetic.throughput * (warps < needed ? warps / needed : 1);
 }
 
+Solution coarse_multithreading(const Parameters& parameters, const Group& group, double warps, double needed) {
+    return {linear_to_peak(parameters, warps, needed),
+            {{"R", instruction_time(parameters) * group.instructions(), "cycles"},
+             {"L", group.memory * parameters.memory.latency, "cycles"},
+             {"threads_needed", needed, "warps/SM"}}};
+}
+
 }  // namespace gputomo::models

@@ -37,5 +37,8 @@ namespace gputomo::models {
 [[nodiscard]] double instruction_time(const Parameters& parameters);
 /// Throughput that grows linearly up to the full issue rate at `needed` warps and has no other limit.
 [[nodiscard]] double linear_to_peak(const Parameters& parameters, double warps, double needed);
+/// Threads that run for R cycles and then wait for L cycles, of which `needed` keep the processor busy.
+[[nodiscard]] Solution coarse_multithreading(const Parameters& parameters, const Group& group, double warps,
+                                             double needed);
 
 }  // namespace gputomo::models

@@ -11,10 +11,7 @@ double needed(const Parameters& p, const Group& group) {
 }
 
 Solution solve_threads(const Parameters& p, const Group& group, double warps) {
-    return {linear_to_peak(p, warps, needed(p, group)),
-            {{"R", instruction_time(p) * group.instructions(), "cycles"},
-             {"L", group.memory * p.memory.latency, "cycles"},
-             {"threads_needed", needed(p, group), "warps/SM"}}};
+    return coarse_multithreading(p, group, warps, needed(p, group));
 }
 
 }  // namespace
