@@ -3,6 +3,7 @@
 #include "measure/mix/fitting_loop_length.hpp"
 #include "measure/mix/mix_surface.hpp"
 #include "measure/mix/mix_sweeps.hpp"
+#include "measure/mix/model_plan.hpp"
 
 #include "machine/json.hpp"
 #include "ptx/parser.hpp"
@@ -164,6 +165,34 @@ TEST(LinkedArray, GroupsOfChainsReadLinesOfTheirOwnAtUnequalDistances) {
     auto ring = LinkedArray::ring(*gpu, 64);
     EXPECT_EQ(ring.distance(37), 37);
     EXPECT_EQ(ring.after(0, 1, 37, 0) - ring.after(0, 0, 37, 0), 37 * LinkedArray::kLineBytes);
+}
+
+TEST(MixSweeps, MixesOfModelsGiveEachSchedulerTheSameNumberOfWarps) {
+    const auto plan = plan_of({.access = MixAccess::sfu, .intensities = {{1, 4}}, .schedulers = 2, .max_warps = 10});
+    EXPECT_THAT(plan.warps, ElementsAre(2, 4, 6, 8, 10));
+    EXPECT_THAT(plan.accesses, ElementsAre(MixAccess::sfu));
+    EXPECT_THAT(plan.chains, ElementsAre(1));
+    EXPECT_FALSE(plan.adds_alone);
+    EXPECT_EQ(plan.loop_length, std::nullopt);
+}
+
+/// By hand, in lines of 128 bytes. Chains that read 40 lines each have 71 to their group, as the scatter adds up to 31.
+/// The scatter of groups 1 to 3 is that of 0x9E37, 0x3C6E and 0xDAA6 modulo 32: the upper halves of their numbers times
+/// 0x9E3779B1, modulo 2^32.
+TEST(LinkedArray, ChainsAreAtTheLinesThatTheScatterOfTheirGroupsGives) {
+    const auto gpu = simulated("gtx980");
+    LinkedArray array(*gpu, 64, 40);
+    EXPECT_EQ(array.distance(40), 71);
+    const auto line = [&](std::int64_t chain, std::int64_t step) {
+        return (array.after(0, chain, 40, step) - array.after(0, 0, 40, 0)) / 128;
+    };
+    EXPECT_EQ(line(5, 0), 5U) << "chains of one group read adjacent lines";
+    EXPECT_EQ(line(0, 3), 3 * 16U) << "and a chain every sixteenth line";
+    EXPECT_EQ(line(16, 0), (71 + 23) * 16U);
+    EXPECT_EQ(line(35, 7), (2 * 71 + 14 + 7) * 16U + 3);
+    EXPECT_EQ(line(48, 39), (3 * 71 + 6 + 39) * 16U);
+    auto ring = LinkedArray::ring(*gpu, 64);
+    EXPECT_EQ((ring.after(0, 2, 37, 63) - ring.after(0, 0, 37, 0)) / 128, 9U) << "137 modulo 64";
 }
 
 TEST(MixThroughput, TensorMixesAddToOneAccumulatorOfEachMma) {

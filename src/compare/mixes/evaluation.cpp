@@ -1,6 +1,7 @@
 #include "compare/mixes/evaluation.hpp"
 
 #include "measure/mix/mix_sweeps.hpp"
+#include "measure/mix/model_plan.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -48,16 +49,16 @@ models::Parameters evaluation_parameters(const machine::Machine& machine, models
 
 measure::MixSurface measure_mixes(device::Device& device, const models::Parameters& p, const MixRequest& request,
                                   const std::function<void(double, std::string_view)>& progress) {
-    measure::MixPlan plan{.accesses = {mix_access(p.access)},
-                          .intensities = {},
-                          .chains = {request.chains},
-                          .warps = measure::mix_occupancies(p.schedulers, p.max_warps),
-                          .adds_alone = false,
-                          .loop_length = request.loop_length};
+    measure::ModelMixes mixes{.access = mix_access(p.access),
+                              .chains = request.chains,
+                              .schedulers = p.schedulers,
+                              .max_warps = p.max_warps,
+                              .loop_length = request.loop_length};
     if (p.access == models::Access::global || p.access == models::Access::l2 || p.memory.throughput == 0)
-        plan.intensities.push_back({1, 0});
+        mixes.intensities.push_back({1, 0});
     for (const int alpha : request.alphas.empty() ? measure::mix_alphas(request.quick) : request.alphas)
-        plan.intensities.push_back({1, alpha});
+        mixes.intensities.push_back({1, alpha});
+    const auto plan = plan_of(mixes);
     auto surface = measure::measure_surface(device, plan, progress);
     if (p.memory.throughput > 0) return surface;
     const auto saturated = measure::measure_surface(device,

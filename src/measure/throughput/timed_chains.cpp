@@ -16,7 +16,7 @@ using ptx::Reg;
 using ptx::Type;
 
 /// The most threads that a block may have on any GPU so far.
-constexpr int kMaxThreads = 1024;
+constexpr int kMostChainThreads = 1024;
 /// Launches whose median counts.
 constexpr int kLaunches = 3;
 /// Cycles of a run. Warps that finish one iteration late are then less than a percent of it.
@@ -109,7 +109,7 @@ DoubledChain::DoubledChain(device::Device& device, const TimedOperation& operati
       kernel_(device, doubled_chain_kernel(target_of(device), operation, shape),
               doubled_code(operation, shape.length * shape.chains)),
       memory_(device, operands_of(std::vector{LoopPart{operation, 0, shape.chains}})),
-      stamps_(device, kMaxThreads) {}
+      stamps_(device, kMostChainThreads) {}
 
 double DoubledChain::cycles_of_n(int threads) {
     device::Arguments arguments;
@@ -172,7 +172,7 @@ ChainLoop::ChainLoop(device::Device& device, std::vector<LoopPart> parts)
     : parts_(std::move(parts)),
       kernel_(device, chain_loop_kernel(target_of(device), parts_), loop_code(parts_)),
       memory_(device, operands_of(parts_)),
-      stamps_(device, kMaxThreads) {}
+      stamps_(device, kMostChainThreads) {}
 
 bool ChainLoop::keeps_idle_loads() const {
     int loads = 0;

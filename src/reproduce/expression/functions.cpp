@@ -2,6 +2,7 @@
 
 #include "reproduce/expression/lane_functions.hpp"
 #include "reproduce/expression/model_functions.hpp"
+#include "units/statistics.hpp"
 
 #include <fmt/format.h>
 
@@ -129,12 +130,7 @@ Value peak(Arguments a) {
     return c.x[static_cast<std::size_t>(std::max_element(c.y.begin(), c.y.end()) - c.y.begin())];
 }
 
-Value median(Arguments a) {
-    Numbers sorted = filled(a[0]);
-    std::sort(sorted.begin(), sorted.end());
-    const auto middle = sorted.size() / 2;
-    return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-}
+Value median(Arguments a) { return gputomo::median(filled(a[0])); }
 
 Value mean(Arguments a) {
     const auto& list = filled(a[0]);

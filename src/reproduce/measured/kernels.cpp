@@ -1,11 +1,11 @@
 #include "reproduce/measured/kernels.hpp"
 
 #include "measure/workload/workload.hpp"
+#include "reproduce/measured/timed_record.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 namespace gputomo::reproduce {
 namespace {
@@ -13,10 +13,7 @@ namespace {
 results::Trace trace_of(const measure::WorkloadTiming& timing) {
     results::Trace trace{.name = kernel_trace_name(timing.workload->id), .experiment = std::string(kKernelRecord)};
     trace.columns = {{"warps", "warp/SM", {}}, {"rate", "warps/cycle/SM", {}}};
-    for (const auto& sample : timing.samples) {
-        trace.columns[0].values.push_back(sample.warps);
-        trace.columns[1].values.push_back(sample.warps_per_cycle);
-    }
+    for (const auto& sample : timing.samples) trace.add_row(sample.warps, sample.warps_per_cycle);
     return trace;
 }
 
@@ -34,23 +31,15 @@ std::string alternatives_to_kernel(std::string_view id) {
 
 scan::Record measure_kernels(device::Device& device, const std::set<std::string>& ids,
                              const std::function<void(double, std::string_view)>& progress) {
-    scan::Record record{
-        .id = std::string(kKernelRecord), .status = scan::Status::done, .seconds = 0, .error = {}, .outcome = {}};
-    const auto begin = std::chrono::steady_clock::now();
-    try {
+    return timed_record(kKernelRecord, [&](results::Outcome& outcome) {
         const auto all = static_cast<double>(ids.size());
         for (const auto& id : ids) {
-            const auto done = static_cast<double>(record.outcome.traces.size());
-            record.outcome.traces.push_back(trace_of(measure::time_workload(
+            const auto done = static_cast<double>(outcome.traces.size());
+            outcome.traces.push_back(trace_of(measure::time_workload(
                 device, measure::find_workload(id),
                 [&](double fraction, std::string_view what) { progress((done + fraction) / all, what); })));
         }
-    } catch (const std::exception& e) {
-        record.status = scan::status_of(e);
-        record.error = e.what();
-    }
-    record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return record;
+    });
 }
 
 }  // namespace gputomo::reproduce

@@ -2,13 +2,13 @@
 
 #include "measure/mix/fitting_loop_length.hpp"
 #include "measure/mix/mix_surface.hpp"
-#include "measure/mix/mix_sweeps.hpp"
+#include "measure/mix/model_plan.hpp"
+#include "reproduce/measured/timed_record.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <vector>
 
@@ -19,15 +19,12 @@ results::Trace trace_of(std::string_view access, const measure::MixCurve& curve)
     const Mix mix{std::string(access), curve.shape.alpha};
     results::Trace trace{.name = mix_trace_name(mix), .experiment = std::string(kMixRecord)};
     trace.columns = {{"warps", "warp/SM", {}}, {"rate", "instructions/cycle/SM", {}}};
-    for (const auto& sample : curve.samples) {
-        trace.columns[0].values.push_back(sample.warps);
-        trace.columns[1].values.push_back(sample.instructions_per_cycle);
-    }
+    for (const auto& sample : curve.samples) trace.add_row(sample.warps, sample.instructions_per_cycle);
     return trace;
 }
 
 /// Measures one surface for each kind of access. Adds what was measured to `outcome` even where it throws.
-void measure(device::Device& device, const std::vector<int>& warps, const std::set<Mix>& mixes,
+void measure(device::Device& device, int schedulers, const std::set<Mix>& mixes,
              const std::function<void(double, std::string_view)>& progress, results::Outcome& outcome) {
     std::map<std::string, std::vector<measure::MixIntensity>> intensities;
     for (const auto& mix : mixes) intensities[mix.access].push_back({.accesses = 1, .alpha = mix.alpha});
@@ -44,12 +41,11 @@ void measure(device::Device& device, const std::vector<int>& warps, const std::s
         try {
             measure::add_to_surface(
                 device,
-                {.accesses = {measure::mix_access_named(access).value()},
-                 .intensities = of_access,
-                 .chains = {1},
-                 .warps = warps,
-                 .adds_alone = false,
-                 .loop_length = loop_length},
+                measure::plan_of({.access = measure::mix_access_named(access).value(),
+                                  .intensities = of_access,
+                                  .schedulers = schedulers,
+                                  .max_warps = measure::max_warps_of(device),
+                                  .loop_length = loop_length}),
                 [&](double fraction, std::string_view what) { progress(done + share * fraction, what); }, surface);
         } catch (...) {
             keep();
@@ -66,20 +62,10 @@ std::string mix_trace_name(const Mix& mix) { return fmt::format("{}/{}/{}", kMix
 
 scan::Record measure_mixes(device::Device& device, const scan::Scan& scan, const std::set<Mix>& mixes,
                            const std::function<void(double, std::string_view)>& progress) {
-    scan::Record record{
-        .id = std::string(kMixRecord), .status = scan::Status::done, .seconds = 0, .error = {}, .outcome = {}};
-    const auto begin = std::chrono::steady_clock::now();
-    try {
-        const auto warps =
-            measure::mix_occupancies(static_cast<int>(scan.findings.number("issue.schedulers_per_sm").value_or(1)),
-                                     measure::max_warps_of(device));
-        measure(device, warps, mixes, progress, record.outcome);
-    } catch (const std::exception& e) {
-        record.status = scan::status_of(e);
-        record.error = e.what();
-    }
-    record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    return record;
+    return timed_record(kMixRecord, [&](results::Outcome& outcome) {
+        const auto schedulers = static_cast<int>(scan.findings.number("issue.schedulers_per_sm").value_or(1));
+        measure(device, schedulers, mixes, progress, outcome);
+    });
 }
 
 }  // namespace gputomo::reproduce
