@@ -2,23 +2,15 @@
 
 #include "cli/inputs/devices.hpp"
 #include "experiments/experiment.hpp"
+#include "report/generations.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
-#include <utility>
 #include <vector>
 
 namespace gputomo::cli {
 namespace {
-
-using Capability = std::pair<std::int64_t, std::int64_t>;
-
-std::optional<Capability> capability_of(const machine::Machine& machine) {
-    if (!machine.identity.compute_capability_major || !machine.identity.compute_capability_minor) return std::nullopt;
-    return Capability{*machine.identity.compute_capability_major, *machine.identity.compute_capability_minor};
-}
 
 std::vector<machine::Machine> shipped_descriptions() {
     std::vector<machine::Machine> all;
@@ -29,22 +21,10 @@ std::vector<machine::Machine> shipped_descriptions() {
 }  // namespace
 
 std::optional<report::Earlier> generation_before(const machine::Machine& machine) {
-    const auto own = capability_of(machine);
-    if (!own) return std::nullopt;
     const auto shipped = shipped_descriptions();
-    std::set<std::string> own_architectures;
-    for (const auto& other : shipped)
-        if (capability_of(other) == own) own_architectures.insert(other.identity.architecture.value_or(""));
-    const machine::Machine* last = nullptr;
-    for (const auto& other : shipped) {
-        const auto theirs = capability_of(other);
-        if (!theirs || *theirs >= *own || own_architectures.contains(other.identity.architecture.value_or("")) ||
-            (last != nullptr && *theirs <= *capability_of(*last)))
-            continue;
-        last = &other;
-    }
-    return last == nullptr ? std::nullopt
-                           : std::optional(report::Earlier{last->identity.name.value_or("another GPU"), *last});
+    const auto* earlier = report::generation_before(machine, shipped);
+    if (earlier == nullptr) return std::nullopt;
+    return report::Earlier{earlier->identity.name.value_or("another GPU"), *earlier};
 }
 
 report::Page page_of(const scan::Scan& scan) {

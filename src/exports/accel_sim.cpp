@@ -26,9 +26,7 @@ public:
     /// The number at `path`. Where it is not known, returns 0 and marks the option as incomplete.
     double number(const std::string& path) {
         const auto leaf = known(path);
-        if (!leaf) return 0;
-        if (const auto* integer = std::get_if<std::int64_t>(&leaf->value)) return static_cast<double>(*integer);
-        return std::get<double>(leaf->value);
+        return leaf ? results::as_number(leaf->value).value() : 0;
     }
     std::int64_t integer(const std::string& path) { return std::llround(number(path)); }
     /// The text at `path`. Where it is not known, returns `otherwise` and adds a remark.

@@ -143,9 +143,7 @@ std::string Facts::text(std::string_view path) const {
 std::optional<double> Facts::number(std::string_view path) const {
     const auto* leaf = find(path);
     if (leaf == nullptr || leaf->leaf.knowledge != Knowledge::known) return std::nullopt;
-    if (const auto* i = std::get_if<std::int64_t>(&leaf->leaf.value)) return static_cast<double>(*i);
-    if (const auto* r = std::get_if<double>(&leaf->leaf.value)) return *r;
-    return std::nullopt;
+    return results::as_number(leaf->leaf.value);
 }
 
 bool Facts::has(std::string_view path, Knowledge knowledge) const {
