@@ -61,10 +61,10 @@ TEST(Probe, AFullSetStaysBesideLinesOfOtherSetsOnly) {
     const Probe probe(chase, truth.question());
     auto lines = lines_of_a_set(truth, 4);
     for (std::uint64_t set = 1; set < 8; ++set) lines.push_back(set * truth.line);
-    EXPECT_TRUE(probe.first_lines_stay(lines, 4));
+    EXPECT_TRUE(probe.first_lines_stay_resident(lines, 4));
     lines.push_back(lines_of_a_set(truth, 5).back());
-    EXPECT_FALSE(probe.first_lines_stay(lines, 4));
-    EXPECT_FALSE(probe.first_lines_stay_for_long(lines, 4));
+    EXPECT_FALSE(probe.first_lines_stay_resident(lines, 4));
+    EXPECT_FALSE(probe.first_lines_stay_resident_for_long(lines, 4));
 }
 
 TEST(Probe, GroupsAreJudgedEachForItself) {

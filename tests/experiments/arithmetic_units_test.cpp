@@ -99,7 +99,7 @@ TEST(ArithmeticUnits, AnOperationAtHalfRateIsNoUnitOfItsOwn) {
                 ElementsAre(results::Value(std::int64_t{1}), results::Value(std::int64_t{2})));
 }
 
-TEST(ArithmeticUnits, WhatTheIssueLimitHidesIsSaid) {
+TEST(ArithmeticUnits, ASharedUnitBelowTheIssueLimitIsReportedAsNotMeasurable) {
     auto machine = gtx280();
     machine.issue.issue_interval.value = 4;  // as long as the SPs take for a warp
     machine.pipelines["fp"] = machine.pipelines["sp"];

@@ -26,7 +26,7 @@ TEST(CatalogueTest, IdsAreUniqueAndNeedsExist) {
         for (const auto& need : experiment.needs) EXPECT_TRUE(ids.contains(need)) << experiment.id << " needs " << need;
 }
 
-TEST(CatalogueTest, EveryExperimentSaysWhatItIsAndProvidesSomething) {
+TEST(CatalogueTest, EveryExperimentHasATitleASourceAndLeavesItProvides) {
     for (const auto& experiment : catalogue()) {
         EXPECT_FALSE(experiment.title.empty());
         EXPECT_FALSE(experiment.source.empty());

@@ -52,7 +52,7 @@ Findings found_in(const std::vector<Constants>& caches) {
     return findings;
 }
 
-TEST(ConstantCaches, OfTwentyFourWaysHideNeitherTheirErrorsNorWhatIsBehind) {
+TEST(ConstantCaches, OfTwentyFourWaysShowTheirGeometryAndTheNextLevel) {
     const auto found = found_in({{2048, 64, 2, 33, "random", "sm"},
                                  {9216, 128, 24, 86, "lru", "sm"},
                                  {32768, 128, 2, 189, "tree-plru", "gpu"}});
@@ -62,7 +62,7 @@ TEST(ConstantCaches, OfTwentyFourWaysHideNeitherTheirErrorsNorWhatIsBehind) {
     EXPECT_EQ(found.number("caches.constant_l2.capacity").value_or(9216), 9216);
 }
 
-TEST(ConstantCaches, AreNotTakenForFarSmallerOnesThanArraysTheyServe) {
+TEST(ConstantCaches, AreNotReportedSmallerThanTheArraysTheyServe) {
     for (const Constants& second :
          {Constants{5120, 256, 20, 95, "random", "sm"}, Constants{4096, 256, 2, 116, "lru", "sm"}}) {
         const auto found = found_in({{2048, 128, 8, 40, "tree-plru", "sm"}, second});

@@ -24,7 +24,7 @@ Findings issue_costs(const machine::Machine& machine) {
     return found;
 }
 
-TEST(IssueCost, WhatTheDescriptionSaysComesBack) {
+TEST(IssueCost, IssueSlotsAreThoseOfTheDescription) {
     auto machine = maxwell();
     machine.pipelines.at("sfu").issue_slots.set(1.5);
     machine.shared.issue_slots.set(3);
@@ -35,14 +35,14 @@ TEST(IssueCost, WhatTheDescriptionSaysComesBack) {
     EXPECT_NEAR(found.number("paths.global.issue_slots").value_or(0), 1, 0.1);  // not described
 }
 
-TEST(IssueCost, ThoseOfMaxwellAreTheThesiss) {
+TEST(IssueCost, IssueSlotsOfMaxwellAreThoseOfVolkov2016) {
     const auto found = issue_costs(maxwell());  // Volkov 2016, 4.7 and 4.12
     EXPECT_NEAR(found.number("pipelines.sfu.issue_slots").value_or(0), 2, 0.1);
     EXPECT_NEAR(found.number("shared.issue_slots").value_or(0), 3, 0.15);
     EXPECT_NEAR(found.number("paths.global.issue_slots").value_or(0), 8, 0.4);
 }
 
-TEST(IssueCost, SoDoLatenciesToAnAdd) {
+TEST(IssueCost, ForwardLatenciesAreThoseOfTheDescription) {
     auto machine = maxwell();
     auto found = issue_costs(machine);  // Volkov 2016, 4.7
     EXPECT_EQ(found.number("pipelines.sfu.forward_latency"), 9);
@@ -58,7 +58,7 @@ TEST(IssueCost, SoDoLatenciesToAnAdd) {
     EXPECT_EQ(found.number("shared.forward_latency"), 38);
 }
 
-TEST(IssueCost, NothingIsSaidWhereAddsLeaveSlotsEmpty) {
+TEST(IssueCost, StaysOpenWhereAddsAloneLeaveIssueSlotsEmpty) {
     const auto found = issue_costs(
         machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json"));  // its SPs take an add every second slot
     EXPECT_EQ(found.find("pipelines.sfu.issue_slots"), nullptr);

@@ -28,15 +28,15 @@ std::optional<double> interval_of(const machine::Machine& machine) {
     return found.number("issue.issue_interval");
 }
 
-TEST(IssueInterval, IsFoundWhereUnitsTakeJustWhatIsIssued) {
+TEST(IssueInterval, IsFoundWhereUnitsAcceptExactlyTheIssueRate) {
     EXPECT_EQ(interval_of(machine::load(GPUTOMO_SOURCE_DIR "/machines/8800gtx.json")), 2);  // Volkov 2016, Table 2.8
     EXPECT_EQ(interval_of(with_units(3, 1)), 3);
     EXPECT_EQ(interval_of(with_units(1, 1)), 1);
 }
 
-TEST(IssueInterval, IsFoundWhereUnitsTakeMore) { EXPECT_EQ(interval_of(with_units(4, 1.25)), 4); }
+TEST(IssueInterval, IsFoundWhereUnitsAcceptMoreThanTheIssueRate) { EXPECT_EQ(interval_of(with_units(4, 1.25)), 4); }
 
-TEST(IssueInterval, IsLeftOpenWhereSlotsAreFree) {
+TEST(IssueInterval, IsLeftOpenWhereNothingFillsTheIssueSlots) {
     EXPECT_EQ(interval_of(with_units(2, 0.75)), std::nullopt);
     EXPECT_EQ(interval_of(with_units(1, 0.5)), std::nullopt);   // an 8800 GTX's units
     EXPECT_EQ(interval_of(with_units(3, 0.25)), std::nullopt);  // so slow that they look like an interval of 13

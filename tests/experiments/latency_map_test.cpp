@@ -29,7 +29,7 @@ struct Mapped {
     Findings findings;
 };
 
-TEST(LatencyMap, ShowsTwoPartitionsAndWhatTheFarOneTakes) {
+TEST(LatencyMap, ShowsTwoPartitionsAndTheLatencyOfTheFarOne) {
     auto machine = fermi_like();
     auto& l2 = machine.caches["l2"];
     l2.partitions.set(2);
@@ -42,7 +42,7 @@ TEST(LatencyMap, ShowsTwoPartitionsAndWhatTheFarOneTakes) {
     }
 }
 
-TEST(LatencyMap, OfACacheWithoutPartitionsSaysOne) {
+TEST(LatencyMap, OfACacheWithoutPartitionsReportsOnePartition) {
     const Mapped mapped(fermi_like(), {.jitter_cycles = 2, .outlier_fraction = 0.02}, {"l1", "l2"});
     EXPECT_EQ(mapped.findings.number("caches.l2.partitions"), 1);
     const auto* far = mapped.findings.find("caches.l2.far_latency");

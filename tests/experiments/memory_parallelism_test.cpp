@@ -40,7 +40,7 @@ const results::Estimate& estimate(const Outcome& outcome, std::string_view path)
     return *found;
 }
 
-TEST(MemoryParallelism, OneSmGetsWhatItsPortGivesOnceEnoughBytesAreInFlight) {
+TEST(MemoryParallelism, OneSmReachesItsPortsBandwidthOnceEnoughBytesAreInFlight) {
     constexpr double port = 11;
     constexpr std::int64_t latency = 431;
     const auto outcome = parallelism_of(small_gpu(port, latency));
@@ -113,7 +113,7 @@ TEST(L2Copy, GainsGrowUpToTheSizeOfTheCache) {
 
 /// A warp may have three loads in flight, an SM 43 (Kepler-like). Longer latency makes both slower, and the number of
 /// loads in flight is what all shapes have in common.
-TEST(AccessPatterns, PlacesAreToldFromARate) {
+TEST(AccessPatterns, LimitedEntriesAreDistinguishedFromALimitedRate) {
     auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/k20.json");
     const auto device = sim::make_device(machine, {.id = "sim:k20"});
     const Findings none;

@@ -39,27 +39,27 @@ void expect_found(machine::Machine machine, double interval, double time,
     }
 }
 
-TEST(MemoryPausesExperiment, FindsThoseOfAMemoryWithoutCaches) {
+TEST(MemoryPausesExperiment, FindsPausesOfAMemoryWithoutCaches) {
     auto machine = shipped("gtx680");
     machine.caches.clear();
     machine.paths.at("global").caches = {};
     expect_found(machine, 7500, 200);
 }
 
-TEST(MemoryPausesExperiment, FindsThoseBehindALastCacheThatAnswersSomeLoads) {
+TEST(MemoryPausesExperiment, FindsPausesBeyondALastCacheThatServesSomeLoads) {
     expect_found(shipped("gtx680"), 7500, 200, {.id = "sim", .seed = 1}, 0.05);
 }
 
-TEST(MemoryPausesExperiment, FindsThoseBehindCaches) { expect_found(shipped("gtx780"), 23'000, 640); }
+TEST(MemoryPausesExperiment, FindsPausesBeyondCaches) { expect_found(shipped("gtx780"), 23'000, 640); }
 
-TEST(MemoryPausesExperiment, FindsThemBesideAccidents) {
+TEST(MemoryPausesExperiment, FindsPausesAmongOutliers) {
     sim::Options options{.id = "sim", .seed = 5};
     options.noise = {.jitter_cycles = 2, .outlier_fraction = 0.01, .outlier_cycles = 300};
     const auto machine = shipped("gtx280");
     expect_found(machine, 15'000, 500, options);
 }
 
-TEST(MemoryPausesExperiment, SaysThatThereAreNone) {
+TEST(MemoryPausesExperiment, ReportsThatAMemoryHasNoPauses) {
     auto machine = shipped("gtx480");
     machine.memory.pause_interval = {}, machine.memory.pause_time = {};
     const auto outcome = outcome_of(machine);

@@ -77,7 +77,7 @@ TEST(SimulatedK20, HasAPendingRequestTableAndTheSpikesOfTheFigures) {
 
 /// Without a table nothing is decided, and the estimates report how many lines and loads were in flight at once. The
 /// first pass over the array used to read beyond it where the L2 is smaller than what a block reads at once.
-TEST(SimulatedM2070, WithoutATableAndWithASmallL2TellsWhatWasUnderWayAtOnce) {
+TEST(SimulatedM2070, WithoutATableAndWithASmallL2ReportsTheMostLinesInFlight) {
     auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/m2070.json");
     auto& l2 = machine.caches.at("l2");
     l2.capacity.set(128 << 10);

@@ -72,7 +72,7 @@ TEST(RandomAccess, ALargerCacheNeedsALargerArray) {
     EXPECT_THAT(measured(machine).plot, testing::HasSubstr("32 MiB"));
 }
 
-TEST(RandomAccess, CostsWhatTheDescriptionSays) {
+TEST(RandomAccess, CostIsTheTransactionCostOfTheDescription) {
     auto machine = machine_of("gtx980");
     machine.paths.at("global").transaction_cost.set(11);
     machine.topology.sms.set(2);

@@ -38,7 +38,7 @@ protected:
     Findings findings;
 };
 
-TEST_F(ScopeReport, WhatABlockOnTheSameSmTakesIsTheMeasure) {
+TEST_F(ScopeReport, EvictionsByABlockOnTheSameSmAreTheReference) {
     // A policy that keeps what is used loses a third; beside that, a tenth of it is nothing.
     const auto kept = scope_of(losses_of(8, 2, 0.33, 0.03));
     EXPECT_EQ(kept.value, results::Value(std::string("tpc")));
@@ -48,7 +48,7 @@ TEST_F(ScopeReport, WhatABlockOnTheSameSmTakesIsTheMeasure) {
     EXPECT_EQ(scope_of(losses_of(8, 8, 0.4)).value, results::Value(std::string("gpu")));
 }
 
-TEST_F(ScopeReport, StaysOpenWhereEvenTheSameSmTakesNothingOrSomeTakeHalf) {
+TEST_F(ScopeReport, StaysOpenWhereTheSameSmEvictsNothingOrOthersEvictHalf) {
     EXPECT_EQ(scope_of(losses_of(8, 0, 0)).knowledge, results::Knowledge::undecided);
     EXPECT_EQ(scope_of(losses_of(8, 8, 0.1)).knowledge, results::Knowledge::undecided);
     auto unclear = losses_of(8, 2, 0.8);
@@ -65,7 +65,7 @@ TEST_F(ScopeReport, SomeTpcsOfAClusterAreNoCluster) {
     EXPECT_EQ(scope_of(losses_of(132, 2, 0.5)).value, results::Value(std::string("tpc")));
 }
 
-TEST_F(ScopeReport, SaysWhetherTheSecondBlockTakesOrLacks) {
+TEST_F(ScopeReport, NamesTheBlockThatLosesItsData) {
     Sharing sharing{{{0, 1.0}, {1, 0.0}, {2, 0.02}}, true};
     device.attributes[device::Attribute::multiprocessor_count] = 3;
     Outcome outcome;
@@ -74,7 +74,7 @@ TEST_F(ScopeReport, SaysWhetherTheSecondBlockTakesOrLacks) {
     EXPECT_THAT(outcome.estimates[0].note, HasSubstr("lacks 100% of the lines that it alone holds"));
 }
 
-TEST(Sharing, OneOfSeveralWarpsMakesItASchedulers) {
+TEST(Sharing, EvictionsByOneOfSeveralWarpsMakeTheScopeAScheduler) {
     Outcome outcome;
     EXPECT_TRUE(report_scheduler("caches.c.scope", {{{0, 0.01}, {1, 0}, {2, 0.02}, {3, 0.9}}}, "warps", outcome));
     ASSERT_EQ(outcome.estimates.size(), 1U);
@@ -93,7 +93,7 @@ TEST(Sharing, OneOfSeveralWarpsMakesItASchedulers) {
     EXPECT_EQ(Sharing{}.most_taking(), 0U);
 }
 
-TEST(Sharing, BothArraysTogetherAreMoreThanMayStay) {
+TEST(Sharing, BothArraysTogetherExceedTheCapacity) {
     const Footprints known(1000, 1000), open(1000, 4000);
     EXPECT_EQ(known.own, 750U);
     EXPECT_EQ(known.together, 1500U);
@@ -101,7 +101,7 @@ TEST(Sharing, BothArraysTogetherAreMoreThanMayStay) {
     EXPECT_EQ(open.together, 4500U);
 }
 
-TEST(Sharing, NamesWhoSharesAndWhoIsUnclear) {
+TEST(Sharing, NamesSmsThatShareAndThoseLeftUndecided) {
     const Sharing sharing{{{0, 0.5}, {1, 0.48}, {2, 0.01}, {3, 0.2}}};
     const auto found = sharing.sharers();
     EXPECT_THAT(found.sms, ElementsAre(0, 1));

@@ -60,14 +60,14 @@ TEST(SharedSplit, FindsEveryStepAndWhatIsLeftOfTheCache) {
     }
 }
 
-TEST(SharedSplit, NothingIsSaidOfACacheThatKeepsItsLines) {
+TEST(SharedSplit, StaysOpenForACacheThatKeepsItsLines) {
     const auto outcome = run_on(machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/gtx560ti.json"));
     EXPECT_TRUE(outcome.estimates.empty());
     ASSERT_EQ(outcome.traces.size(), 1U);
     EXPECT_EQ(outcome.traces.front().columns[1].values, (std::vector<double>{128}));
 }
 
-TEST(SharedSplit, SplitsThatCannotBeAreRefused) {
+TEST(SharedSplit, RefusesUnorderedAndOversizedSplits) {
     const auto message = [](const machine::Machine& machine) -> std::string {
         try {
             (void)sim::make_device(machine, {.id = "sim", .seed = 1});

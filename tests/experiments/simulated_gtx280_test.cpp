@@ -69,7 +69,7 @@ TEST(SimulatedGtx280Test, TextureCachesAreThoseOfTable5) {
     EXPECT_EQ(scan.findings.find("caches.texture_l1.latency_range"), nullptr);
 }
 
-TEST(SimulatedGtx280Test, InstructionCachesBehindTheFirstHaveTheGeometryOfTable5) {
+TEST(SimulatedGtx280Test, InstructionCachesBeyondTheFirstHaveTheGeometryOfTable5) {
     const Scanned scan("instruction_caches");
     const std::tuple<std::string, double, double, std::string> rows[] = {
         {"instruction_l1", 4096, 4, "sm"}, {"instruction_l2", 8192, 4, "tpc"}, {"instruction_l3", 32768, 8, "gpu"}};

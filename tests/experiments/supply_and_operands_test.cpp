@@ -76,14 +76,14 @@ TEST(FetchEntries, WaitWhereALineOfTheFirstCacheBegins) {
     EXPECT_EQ(block_waited_for(machine), 128U);
 }
 
-TEST(FetchEntries, SayNothingWhereInstructionsNeverWait) {
+TEST(FetchEntries, AreEmptyWhereInstructionsNeverWait) {
     auto machine = gtx280();
     machine.paths.erase("instruction");
     machine.instruction_supply = {};
     EXPECT_EQ(block_waited_for(machine), 0U);
 }
 
-TEST(FetchBlock, IsNotSpokenOfWhereInstructionsNeverWait) {
+TEST(FetchBlock, IsNotReportedWhereInstructionsNeverWait) {
     auto machine = gtx280();
     machine.paths.erase("instruction");
     machine.instruction_supply = {};
@@ -92,7 +92,7 @@ TEST(FetchBlock, IsNotSpokenOfWhereInstructionsNeverWait) {
     EXPECT_EQ(outcome.warnings.size(), 1U);
 }
 
-TEST(OperandBanks, OfAGtx280DoNotShow) {
+TEST(OperandBanks, OfAGtx280AreReportedAsAbsent) {
     const auto outcome = outcome_of("operand_banks", gtx280());
     for (const auto* path : {"topology.operand_banks", "topology.operand_ports"}) {
         const auto* found = find(outcome, path);

@@ -43,7 +43,7 @@ TEST(WriteDelay, OfAMemoryThatKeepsNoWritesBackIsSmall) {
     EXPECT_GE(std::get<double>(outcome.estimates[0].value), 0);
 }
 
-TEST(WriteDelay, SaysWhatItLacks) {
+TEST(WriteDelay, NamesTheMissingFindings) {
     const auto outcome = outcome_of(small_maxwell(), {});
     EXPECT_TRUE(outcome.estimates.empty());
     ASSERT_EQ(outcome.warnings.size(), 1U);

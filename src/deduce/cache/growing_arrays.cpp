@@ -84,11 +84,11 @@ private:
         int arrays = 0;
         for (; arrays < kMinArrays || found_.trials.made < kPredictions; ++arrays) {
             Offsets sequence;
-            std::vector<bool> stays;
+            std::vector<bool> fits;
             for (const auto& set : found_.sets) {
                 Offsets lines = set;
-                stays.push_back(probe_.draw(2) == 0);
-                if (stays.back()) lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(probe_.draw(lines.size())));
+                fits.push_back(probe_.draw(2) == 0);
+                if (fits.back()) lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(probe_.draw(lines.size())));
                 sequence.insert(sequence.end(), lines.begin(), lines.end());
             }
             std::shuffle(sequence.begin(), sequence.end(), probe_.random());
@@ -98,8 +98,8 @@ private:
                 const bool stayed = std::ranges::none_of(
                     found_.sets[s], [&](std::uint64_t line) { return std::ranges::binary_search(slow, line); });
                 ++found_.trials.made;
-                found_.trials.agreed += stayed == stays[s] ? 1 : 0;
-                agreed[s] += stayed == stays[s] ? 1 : 0;
+                found_.trials.agreed += stayed == fits[s] ? 1 : 0;
+                agreed[s] += stayed == fits[s] ? 1 : 0;
             }
         }
         return static_cast<double>(*std::ranges::min_element(agreed)) / arrays;

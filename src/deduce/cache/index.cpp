@@ -65,7 +65,7 @@ private:
             if (contains(offset)) return true;
             sequence.push_back(offset);
         }
-        return !probe_.first_lines_stay(sequence, lines_.size());
+        return !probe_.first_lines_stay_resident(sequence, lines_.size());
     }
     /// The lines that miss most often beside the set's lines. A line of the set does miss, while the others have sets
     /// of their own. Testing few lines for a conflict takes far fewer loads than testing many. Empty if there are few
@@ -110,8 +110,8 @@ std::uint64_t period(const Probe& probe, const FullSet& set, const EvictionSet& 
 }
 
 bool is_modulo(const Probe& probe, const FullSet& set, std::uint64_t sets, std::uint64_t line) {
-    const std::uint64_t reach = (probe.span() - set.start()) / line;
-    if (sets == 0 || reach < 2 * sets) return false;
+    const std::uint64_t lines_in_span = (probe.span() - set.start()) / line;
+    if (sets == 0 || lines_in_span < 2 * sets) return false;
     Offsets others;
     if (sets <= kMaxOthers) {
         for (std::uint64_t i = 1; i < sets; ++i) others.push_back(set.start() + i * line);
@@ -130,8 +130,8 @@ bool is_modulo(const Probe& probe, const FullSet& set, std::uint64_t sets, std::
         return false;
     }
     for (std::uint64_t i = 0; i < kSameTried; ++i) {
-        const std::uint64_t times =
-            i % 2 == 0 ? 1 + probe.draw(reach / sets - 1) : std::bit_floor(1 + probe.draw(reach / sets - 1));
+        const std::uint64_t times = i % 2 == 0 ? 1 + probe.draw(lines_in_span / sets - 1)
+                                               : std::bit_floor(1 + probe.draw(lines_in_span / sets - 1));
         if (!set.conflicts(set.start() + times * sets * line)) return false;
     }
     return true;

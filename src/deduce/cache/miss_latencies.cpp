@@ -17,6 +17,7 @@ constexpr double kSomeOfSlow = 0.05, kMinPart = 4;
 /// Misses lie at most this many times farther above the threshold than most of them. Slower loads met another level as
 /// well.
 constexpr double kFarther = 2;
+/// With fewer slow readings, `kPartOfSlow` of them are a handful, whose interval outliers may decide.
 constexpr std::size_t kMinSlow = 16;
 
 }  // namespace

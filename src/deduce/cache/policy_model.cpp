@@ -79,8 +79,8 @@ using Ranks = std::vector<std::int32_t>;
 
 /// A rank counts the accesses since the way's last one. Ways that were never seen rank equally, above all others.
 struct Oldest {
-    static constexpr std::int32_t kFresh = 1 << 30;
-    static constexpr bool kStates = false;
+    static constexpr std::int32_t kFresh = 1 << 30;  ///< more than any trace has accesses
+    static constexpr bool kStates = false;           ///< ranks are an order, in which no two used ways tie
     static std::int32_t any(std::mt19937_64&) { return kFresh; }
     static void renew(Ranks& ranks, std::uint32_t way) {
         for (auto& rank : ranks)
@@ -100,7 +100,7 @@ struct Fifo : Oldest {
 /// victim.
 struct UsedBits {
     static constexpr std::int32_t kFresh = 1;
-    static constexpr bool kStates = true;
+    static constexpr bool kStates = true;  ///< ways tie, and a set may be in any state before the trace
     static std::int32_t any(std::mt19937_64& random) { return static_cast<std::int32_t>(random() % 2); }
     /// A used way was evicted: the bits were reset, either now or earlier if the model was not yet in the set's state.
     static void reset_late(Ranks& ranks, std::uint32_t way) {
@@ -129,10 +129,10 @@ struct Nru : UsedBits {
 };
 
 /// RRIP with 2-bit re-reference intervals and hit priority (Jaleel 2010). Bimodal insertion is distant but for one
-/// fill in 32. This fill shows only when a way is evicted that should have waited.
+/// fill in 32, which shows only when another way is evicted than the model predicts.
 template <bool bimodal>
 struct Rrip {
-    static constexpr std::int32_t kDistant = 3, kFresh = kDistant;
+    static constexpr std::int32_t kDistant = 3, kFresh = kDistant;  ///< the largest number of 2 bits
     static constexpr bool kStates = true;
     static std::int32_t any(std::mt19937_64& random) { return static_cast<std::int32_t>(random() % (kDistant + 1)); }
     static void touch(Ranks& ranks, std::uint32_t way) { ranks[way] = 0; }
@@ -313,6 +313,7 @@ void use(Pair& pair, std::uint32_t way, bool evicted) {
 /// Whether some random uses show a difference. They show nearly all differences, much sooner than a visit of all
 /// states.
 bool differ_at_random(std::string_view a, std::string_view b, std::uint32_t ways) {
+    // A chosen value: fewer leave more pairs of policies to the slower visit of all states.
     constexpr std::uint32_t kUsesPerWay = 64;
     std::mt19937_64 random(1);
     Pair pair{make_any(a, ways), make_any(b, ways)};
@@ -349,12 +350,12 @@ WayTree binary_tree(std::uint32_t ways) {
 bool equivalent_policies(std::string_view a, std::string_view b, std::uint32_t ways) {
     if (a == b) return true;
     if (ways > kMaxComparedWays || differ_at_random(a, b, ways)) return false;
-    std::set<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> seen;
+    std::set<std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>>> visited;
     std::deque<Pair> open;
-    const auto reach = [&](Pair pair) {
-        if (seen.emplace(pair.first->state(), pair.second->state()).second) open.push_back(std::move(pair));
+    const auto visit = [&](Pair pair) {
+        if (visited.emplace(pair.first->state(), pair.second->state()).second) open.push_back(std::move(pair));
     };
-    for (reach({make_any(a, ways), make_any(b, ways)}); !open.empty() && seen.size() < kMaxPairs; open.pop_front()) {
+    for (visit({make_any(a, ways), make_any(b, ways)}); !open.empty() && visited.size() < kMaxPairs; open.pop_front()) {
         const auto& [one, other] = open.front();
         for (std::uint32_t way = 0; way < ways; ++way) {
             if (differ(open.front(), way)) return false;
@@ -362,7 +363,7 @@ bool equivalent_policies(std::string_view a, std::string_view b, std::uint32_t w
                 if (evicted && one->odds(way) == 0) continue;
                 Pair next{one->clone(), other->clone()};
                 use(next, way, evicted);
-                reach(std::move(next));
+                visit(std::move(next));
             }
         }
     }

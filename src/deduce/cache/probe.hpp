@@ -80,12 +80,12 @@ public:
     /// Whether the first `watched` lines, which fill one set, stay resident although the others are loaded too. One
     /// more line of that set takes a way from one of them, which misses in this pass or the next. Two passes in a row
     /// without a miss prove that they stay.
-    [[nodiscard]] bool first_lines_stay(const Offsets& offsets, std::size_t watched) const {
+    [[nodiscard]] bool first_lines_stay_resident(const Offsets& offsets, std::size_t watched) const {
         return fits(offsets, watched, 2, Patience::usual);
     }
-    /// As first_lines_stay(), where other lines of their set may miss most of the time: 16 passes in a row without a
-    /// miss prove that the first ones stay.
-    [[nodiscard]] bool first_lines_stay_for_long(const Offsets& offsets, std::size_t watched) const {
+    /// As first_lines_stay_resident(), where other lines of their set may miss most of the time: 16 passes in a row
+    /// without a miss prove that the first ones stay.
+    [[nodiscard]] bool first_lines_stay_resident_for_long(const Offsets& offsets, std::size_t watched) const {
         return fits(offsets, watched, 16, Patience::usual);
     }
     /// fits() for many small groups of lines, each of one set, in one access sequence.

@@ -42,16 +42,18 @@ std::size_t repeats_from(const TraceSegment& segment, std::size_t sequence, std:
 /// outlier is known, misses cannot be distinguished from them.
 bool misses_come_and_go(const std::vector<std::uint32_t>& slow, const std::vector<std::uint32_t>& outlier,
                         const std::vector<std::uint32_t>& passes, double outliers) {
+    // Share of the outliers that may be as slow as misses without being known as outliers. A chosen value: a larger one
+    // overlooks misses that come and go, a smaller one takes outliers for them.
     constexpr double kLikeMisses = 0.25;
-    double now_and_then = 0, odd_ones = 0, readings = 0;
+    double now_and_then = 0, known_outliers = 0, readings = 0;
     for (std::size_t i = 0; i < slow.size(); ++i) {
         if (slow[i] == passes[i]) continue;
         now_and_then += slow[i];
-        odd_ones += outlier[i];
+        known_outliers += outlier[i];
         readings += passes[i];
     }
     const double expected = kLikeMisses * outliers * readings;
-    return odd_ones > 0 && now_and_then - odd_ones > expected + kSigmas * std::sqrt(expected) + 1;
+    return known_outliers > 0 && now_and_then - known_outliers > expected + kSigmas * std::sqrt(expected) + 1;
 }
 
 }  // namespace
@@ -68,11 +70,12 @@ void remove_outliers(TraceSegment& segment, std::size_t sequence, double outlier
             outlier[(i - from) % period] += segment.outlier[i] ? 1 : 0;
         }
         // A place that is slow again and again, but not always, belongs to a longer period.
-        bool takes_turns = false;
+        bool slow_at_times = false;
         for (std::size_t i = 0; i < period; ++i)
-            takes_turns = takes_turns || (slow[i] < passes[i] &&
-                                          static_cast<int>(slow[i]) >= significant_count(outliers, passes[i], period));
-        if (takes_turns || misses_come_and_go(slow, outlier, passes, outliers)) continue;
+            slow_at_times =
+                slow_at_times ||
+                (slow[i] < passes[i] && static_cast<int>(slow[i]) >= significant_count(outliers, passes[i], period));
+        if (slow_at_times || misses_come_and_go(slow, outlier, passes, outliers)) continue;
         for (std::size_t i = from; i < loads; ++i) {
             const std::size_t place = (i - from) % period;
             segment.missed[i] = slow[place] == passes[place];

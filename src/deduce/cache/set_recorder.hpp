@@ -19,7 +19,7 @@ public:
     /// among the filler lines.
     [[nodiscard]] std::uint64_t visits() const { return visits_; }
     /// About `loads` loads of the set's lines in a new random order, at least two passes over it. Outliers that the
-    /// set's periodicity shows are removed. `number`: of the runs before; different kinds of order take turns.
+    /// set's periodicity shows are removed. `number`: of the runs before; it selects the kind of order.
     [[nodiscard]] PolicyRun record(std::uint64_t loads, std::size_t number);
     /// Share of hits that read as slow as misses, after what the runs so far showed.
     [[nodiscard]] double miss_like_outlier_rate() const;

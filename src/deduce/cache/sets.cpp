@@ -72,10 +72,11 @@ std::uint64_t ways_of(const Probe& probe, const Index& index, std::uint64_t set,
 
 /// `count` lines of one set in random order, each at a random word.
 Offsets random_group(const Probe& probe, const Index& index, std::uint64_t set, std::uint64_t count) {
-    const std::uint64_t reach = index.lines_in_span(),
+    const std::uint64_t lines_in_span = index.lines_in_span(),
                         words = std::max<std::uint64_t>(1, index.line() / probe.question().word);
     std::set<std::uint64_t> numbers;
-    while (numbers.size() < count) numbers.insert(reach < 2 * count ? numbers.size() : probe.draw(reach));
+    while (numbers.size() < count)
+        numbers.insert(lines_in_span < 2 * count ? numbers.size() : probe.draw(lines_in_span));
     Offsets group;
     for (const auto number : numbers)
         group.push_back(index.line_of(set, number) + probe.draw(words) * probe.question().word);
@@ -137,7 +138,7 @@ SetWays find_set_ways(const Probe& probe, const Index& index, std::uint64_t expe
 
 Trials predict_groups(const Probe& probe, const Index& index, std::vector<std::uint64_t>& ways) {
     Trials trials;
-    const std::uint64_t largest = *std::max_element(ways.begin(), ways.end()), reach = index.lines_in_span();
+    const std::uint64_t largest = *std::max_element(ways.begin(), ways.end()), lines_in_span = index.lines_in_span();
     const bool unequal = std::ranges::any_of(ways, [&](std::uint64_t w) { return w != largest; });
     // Tests only a small part of the cache at once. If lines are not in the sets that the index says, a sequence as
     // large as the cache overflows anyway.
@@ -149,11 +150,11 @@ Trials predict_groups(const Probe& probe, const Index& index, std::vector<std::u
         std::vector<Offsets> groups;
         std::vector<Group> groups_drawn;
         for (const auto set : sets_to_look_at(probe, index.sets(), at_once)) {
-            const bool stays = probe.draw(2) == 0;
-            const std::uint64_t count = ways[set] + (stays ? 0 : 1);
-            if (count > reach || count == 0) continue;
+            const bool fits = probe.draw(2) == 0;
+            const std::uint64_t count = ways[set] + (fits ? 0 : 1);
+            if (count > lines_in_span || count == 0) continue;
             groups.push_back(random_group(probe, index, set, count));
-            groups_drawn.push_back({set, stays});
+            groups_drawn.push_back({set, fits});
         }
         if (groups.empty()) return trials;
         const auto fit = which_fit(probe, groups, groups_drawn);

@@ -23,11 +23,14 @@ double rate_between(const CyclesByRequests& curve, int from, int to) {
     return (last->first - first->first) / (last->second - first->second);
 }
 
+/// Points of a curve whose slope counts, at least. With eight evenly spaced ones, each of the two compared halves has
+/// two or more. With fewer, one outlier could decide a half.
+constexpr std::size_t kFewestPoints = 8;
+
 /// Requests per cycle in the upper three quarters of a curve. Returns 0 if their slope is not steady, or if the curve
 /// has too few points to compare two halves.
 double steady_rate(const CyclesByRequests& curve) {
-    constexpr std::size_t kFewest = 8;
-    if (curve.size() < kFewest) return 0;
+    if (curve.size() < kFewestPoints) return 0;
     const int most = curve.rbegin()->first;
     const double early = rate_between(curve, most / 4, most / 2), late = rate_between(curve, most / 2, most);
     return std::min(early, late) >= kSteady * std::max(early, late) ? std::min(early, late) : 0;

@@ -236,7 +236,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t kUnits = 5;
+    static constexpr std::size_t kUnits = 5;  ///< values of OutstandingUnit
 
     [[nodiscard]] std::vector<int> coarse_entries(OutstandingUnit unit) const {
         if (unit == OutstandingUnit::none) return {0};

@@ -16,29 +16,29 @@ constexpr double kWhole = 0.85;
 /// late to the second, the more so the longer an operation occupies its unit. With 16 warps and operations of 150
 /// cycles, 0.2 was seen.
 constexpr double kAlsoUsed = 0.22;
-/// A share is measurable if taking turns is slower than issuing both by at least this share of the shorter time. With
-/// less, errors of a percent decide.
+/// A share is measurable if executing one after the other is slower than issuing both by at least this share of the
+/// shorter time. With less, errors of a percent decide.
 constexpr double kLeastMeasurable = 0.15;
 
 }  // namespace
 
 Interference interference(const PairTiming& timing) {
-    const double turns = timing.first + timing.second;
-    const double beside = std::max({timing.first, timing.second, std::min(timing.issue, turns)});
+    const double one_by_one = timing.first + timing.second;
+    const double beside = std::max({timing.first, timing.second, std::min(timing.issue, one_by_one)});
     const double shorter = std::min(timing.first, timing.second);
     // A pair that is faster than the known issue limit shows that more can be issued.
     const double floor = std::min(beside, std::max({timing.first, timing.second, timing.together}));
-    if (turns - floor < kLeastMeasurable * shorter) return {0, false};
-    return {std::clamp((timing.together - floor) / (turns - floor), 0.0, 1.0), true};
+    if (one_by_one - floor < kLeastMeasurable * shorter) return {0, false};
+    return {std::clamp((timing.together - floor) / (one_by_one - floor), 0.0, 1.0), true};
 }
 
 UnitVerdict classify_unit_use(const std::map<std::size_t, Interference>& by_unit) {
     UnitVerdict verdict;
     std::vector<std::pair<double, std::size_t>> used;
-    std::vector<std::size_t> hidden;
+    std::vector<std::size_t> not_measurable;
     for (const auto& [unit, found] : by_unit) {
         if (!found.measurable)
-            hidden.push_back(unit);
+            not_measurable.push_back(unit);
         else if (found.share >= kUsed)
             used.emplace_back(found.share, unit);
         if (found.measurable && found.share >= kUsed) verdict.total += found.share;
@@ -48,8 +48,8 @@ UnitVerdict classify_unit_use(const std::map<std::size_t, Interference>& by_unit
         std::erase_if(used, [](const auto& entry) { return entry.first < kAlsoUsed; });
     for (const auto& [share, unit] : used) verdict.units.push_back(unit);
     if (used.empty()) {
-        verdict.units = hidden;
-        verdict.use = hidden.empty() ? UnitUse::none : UnitUse::issue_limited;
+        verdict.units = not_measurable;
+        verdict.use = not_measurable.empty() ? UnitUse::none : UnitUse::issue_limited;
     } else if (used.front().first >= kWhole) {
         verdict.use = used.size() == 1 ? UnitUse::single : UnitUse::all;
     } else if (verdict.total >= kWhole) {

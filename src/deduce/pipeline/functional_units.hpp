@@ -18,13 +18,13 @@ struct PairTiming {
 };
 
 /// The share of the first operation's throughput that comes from the unit of the second: 0 if they overlap fully, 1 if
-/// they take turns.
+/// one waits for the other.
 /// If both take equally long alone, an operation that either of two units executes, at rates a and b, shows a / (a + b)
 /// and b / (a + b). One that needs several units at once shows the share of its time for which it occupies each of
 /// them, and 1 for the unit that limits it.
 struct Interference {
     double share = 0;
-    bool measurable = true;  ///< false if issuing both takes as long as executing them in turns
+    bool measurable = true;  ///< false if issuing both takes as long as executing one after the other
 };
 [[nodiscard]] Interference interference(const PairTiming& timing);
 

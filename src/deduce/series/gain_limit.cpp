@@ -1,8 +1,11 @@
 #include "deduce/series/gain_limit.hpp"
 
+#include "units/statistics.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace gputomo::deduce {
@@ -27,8 +30,7 @@ double scatter_of(std::span<const double> gains) {
     std::vector<double> off;
     for (std::size_t i = 1; i + 1 < gains.size(); ++i)
         off.push_back(std::abs(gains[i] - (gains[i - 1] + gains[i + 1]) / 2));
-    std::nth_element(off.begin(), off.begin() + static_cast<std::ptrdiff_t>(off.size() / 2), off.end());
-    return off[off.size() / 2];
+    return median(std::move(off));
 }
 
 }  // namespace

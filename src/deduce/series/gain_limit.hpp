@@ -1,4 +1,4 @@
-// Finds the size up to which a gain grows with the size of an array: the capacity of the cache behind the gain.
+// Finds the size up to which a gain grows with the size of an array: the capacity of the cache that causes the gain.
 #pragma once
 
 #include <optional>

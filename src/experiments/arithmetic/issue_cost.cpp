@@ -103,16 +103,16 @@ private:
                          {"adds", "instructions/cycle", {}},
                          {"adds_alone", "instructions/cycle", {}},
                          {"slots", "count", {}}};
-        std::optional<double>
-            fewest;  // with the fewest other warps, most warps add and no other warp waits for another
+        // With the fewest other warps, most warps add, and no other warp waits for another.
+        std::optional<double> fewest;
         for (int busy = 1; busy <= std::min(context_.quick ? 1 : kMostBusy, loop.groups() - 1); ++busy) {
             context_.progress(static_cast<double>(busy) / kMostBusy,
                               fmt::format("{}, {} warps", leaf.name, busy * CoIssueLoop::kGroup));
             const auto alone = best(loop, busy, false), together = best(loop, busy, true);
             if (together.others < kLeastOthers * alone.adds) continue;
-            const double row[] = {together.others, together.adds, alone.adds, displaced(alone, together)};
-            if (slots_ > 0 && alone.adds >= kFull * slots_ && !fewest) fewest = row[3];
-            for (std::size_t i = 0; i < trace.columns.size(); ++i) trace.columns[i].values.push_back(row[i]);
+            const double slots = displaced(alone, together);
+            if (slots_ > 0 && alone.adds >= kFull * slots_ && !fewest) fewest = slots;
+            trace.add_row(together.others, together.adds, alone.adds, slots);
         }
         trace.plot = {fmt::format("Issue slots that {} displaces", leaf.name), "others", {"slots"}, false, false};
         outcome_.traces.push_back(std::move(trace));

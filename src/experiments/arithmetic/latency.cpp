@@ -116,8 +116,7 @@ Outcome measure(Context& context) {
             outcome.estimates.push_back(decided_integer(fmt::format("operations[{}].latency", operation.name),
                                                         timed->latency, evidence_for(operation)));
             if (timed->expansion) outcome.estimates.push_back(instructions_estimate(operation, *timed->expansion));
-            trace.columns[0].values.push_back(row++);
-            trace.columns[1].values.push_back(timed->latency.value);
+            trace.add_row(row++, timed->latency.value);
             done.emplace(operation.name, *timed);
         } catch (const CodeMismatch& mismatch) {
             add_mismatch(mismatch, outcome);

@@ -12,6 +12,7 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Leaves of the description.
 constexpr auto kBanks = "topology.operand_banks", kPorts = "topology.operand_ports";
 constexpr auto kMethod =
     "operand_banks: loops of multiply-adds with one, two and three different registers at all distances from each "
@@ -35,7 +36,7 @@ results::Trace trace_of(const std::vector<deduce::OperandLoop>& loops) {
                 row[2 + read.slot] = read.number;
                 row[5] += read.reuse ? 1 << read.slot : 0;
             }
-            for (std::size_t c = 0; c < std::size(row); ++c) trace.columns[c].values.push_back(row[c]);
+            trace.add_row(row);
         }
     trace.plot = {.title = "Cycles of a multiply-add, by the registers that it reads",
                   .x = "loop",

@@ -20,7 +20,7 @@ namespace {
 /// Confidence of a unit that pairs show: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.95;
 /// Confidence of the explanation with the fewest units where the issue limit hides whether there is another one.
-constexpr double kHiddenConfidence = 0.6;
+constexpr double kIssueLimitedConfidence = 0.6;
 /// An operation this many times slower than its unit's simplest one may have a unit of its own. Smaller differences are
 /// errors of the rates.
 constexpr double kSlower = 1.25;
@@ -69,7 +69,7 @@ private:
         for (const auto& [unit, found] : map_.pairs(operation))
             parts.push_back(found.measurable
                                 ? fmt::format("{} {:.2g}", map_.units()[unit].name, std::round(100 * found.share) / 100)
-                                : fmt::format("{} hidden by issue", map_.units()[unit].name));
+                                : fmt::format("{} not measurable below the issue limit", map_.units()[unit].name));
         return fmt::format("the units' shares of its rate: {}", fmt::join(parts, ", "));
     }
 
@@ -85,7 +85,7 @@ private:
                 evidence.note = "either unit takes it; " + evidence.note;
                 return add(decided(path, names(verdict.units), evidence));
             case deduce::UnitUse::all: return add_several(path, operation, verdict, evidence);
-            case deduce::UnitUse::issue_limited: return add_hidden(path, verdict, evidence);
+            case deduce::UnitUse::issue_limited: return add_issue_limited(path, verdict, evidence);
             case deduce::UnitUse::unexplained: return add_unexplained(path, operation, verdict, evidence);
             case deduce::UnitUse::none:
                 evidence.note = "none of the known units delays it; " + evidence.note;
@@ -140,15 +140,15 @@ private:
         add(undecided(path, {names({unit}), own_unit(operation)}, evidence));
     }
 
-    /// The issue limit hides whether the operation shares a unit. If there is one candidate, no further unit is needed
+    /// Below the issue limit a shared unit does not show. If there is one candidate, no further unit is needed
     /// to explain the timings.
-    void add_hidden(const std::string& path, const deduce::UnitVerdict& verdict, Evidence evidence) {
+    void add_issue_limited(const std::string& path, const deduce::UnitVerdict& verdict, Evidence evidence) {
         std::vector<results::Value> candidates;
         for (const auto unit : verdict.units) candidates.emplace_back(names({unit}));
         evidence.note =
             "both operations fill the issue slots, so that a unit of its own would not show; " + evidence.note;
         if (candidates.size() > 1) return add(undecided(path, candidates, evidence));
-        evidence.confidence = kHiddenConfidence;
+        evidence.confidence = kIssueLimitedConfidence;
         add(decided(path, candidates.front(), evidence));
     }
 

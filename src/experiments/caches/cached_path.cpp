@@ -13,7 +13,7 @@ namespace {
 
 /// Single loads to a level beyond the first are placed at multiples of this many bytes, or of the first line size if
 /// that is smaller. A finer placement finds nothing new: no cache so far has shorter lines.
-constexpr std::uint64_t kFinestBehind = 64;
+constexpr std::uint64_t kFinestBeyondFirst = 64;
 /// Most loads of one pass in the search for a geometry. The small caches of these paths have fewer lines.
 constexpr std::uint64_t kMostGeometryLoads = 1 << 15;
 
@@ -68,7 +68,7 @@ std::vector<std::uint64_t> PathFindings::sequence_of(std::size_t index, const Pa
                                          2 * static_cast<std::uint64_t>(caches[index - 1].findings.capacity.value));
     // A quarter of what fits: without LRU replacement an array of the full size need not be resident.
     bytes = index < caches.size() ? std::min(std::max(bytes, caches[index].level.fits / 4), caches[index].level.fits)
-                                  : std::min(bytes, question.room);
+                                  : std::min(bytes, question.buffer_bytes);
     return deduce::strided(std::max(bytes, stride), stride, question.most_loads);
 }
 
@@ -86,23 +86,25 @@ PathFindings measure_caches(Context& context, const deduce::Chase& chase, const 
     std::vector<UpperCache> near;
     for (std::size_t i = 0; i + 1 < sweep.levels.size(); ++i) {
         PathLevel cache{fmt::format("{}_l{}", question.path, i + 1), sweep.levels[i], sweep.levels[i + 1].latency, {}};
-        const bool seen = near.size() == i;
-        if (seen) {
-            const std::uint64_t visible = i == 0 ? question.word : near.back().line;
-            deduce::CacheQuestion asked{.threshold = (cache.level.latency + cache.next_latency) / 2,
-                                        .fits = cache.level.fits,
-                                        .overflows = cache.level.overflows,
-                                        .buffer_bytes = question.room,
-                                        .word = i == 0 ? question.word : std::min(near.front().line, kFinestBehind),
-                                        .probe_stride = visible,
-                                        .filtered = i > 0,
-                                        .code_bytes = i == 0 ? question.occupied : 0,
-                                        .max_pass_loads = kMostGeometryLoads,
-                                        .seed = context.seed};
-            UnfilteredLineChase unhidden(question.chase_behind ? question.chase_behind : chase, near, question.room,
-                                         std::min<std::uint64_t>(question.word, 8));
+        const bool upper_known = near.size() == i;
+        if (upper_known) {
+            const std::uint64_t probe_stride = i == 0 ? question.word : near.back().line;
+            deduce::CacheQuestion asked{
+                .threshold = (cache.level.latency + cache.next_latency) / 2,
+                .fits = cache.level.fits,
+                .overflows = cache.level.overflows,
+                .buffer_bytes = question.buffer_bytes,
+                .word = i == 0 ? question.word : std::min(near.front().line, kFinestBeyondFirst),
+                .probe_stride = probe_stride,
+                .filtered = i > 0,
+                .code_bytes = i == 0 ? question.occupied : 0,
+                .max_pass_loads = kMostGeometryLoads,
+                .seed = context.seed};
+            UnfilteredLineChase unfiltered(question.chase_beyond_first ? question.chase_beyond_first : chase, near,
+                                           question.buffer_bytes, std::min<std::uint64_t>(question.word, 8));
             cache.findings = deduce::deduce_geometry(
-                i == 0 ? chase : deduce::Chase([&](const deduce::ChaseRequest& request) { return unhidden(request); }),
+                i == 0 ? chase
+                       : deduce::Chase([&](const deduce::ChaseRequest& request) { return unfiltered(request); }),
                 asked);
         } else {
             cache.findings.capacity = {
@@ -114,9 +116,9 @@ PathFindings measure_caches(Context& context, const deduce::Chase& chase, const 
                 "its geometry was not measured, because a nearer cache, whose sets are unknown, filters the loads to "
                 "it");
         }
-        if (seen)
-            if (const auto known =
-                    upper_cache(cache.findings, chase, (cache.level.latency + cache.next_latency) / 2, question.room))
+        if (upper_known)
+            if (const auto known = upper_cache(cache.findings, chase, (cache.level.latency + cache.next_latency) / 2,
+                                               question.buffer_bytes))
                 near.push_back(*known);
         found.caches.push_back(std::move(cache));
     }
@@ -135,9 +137,8 @@ void report_caches(const PathFindings& findings, const PathQuestion& question, O
 
 void measure_path(Context& context, ChaseArray& array, PathQuestion question, Outcome& outcome) {
     question.least_step = least_level_step(context.findings);
-    question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
-        return array.latencies(offsets, warm, loads, sm);
-    };
+    question.latencies_of = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads,
+                                std::optional<std::uint32_t> sm) { return array.latencies(offsets, warm, loads, sm); };
     const auto findings = measure_caches(context, array.chase(), question, outcome);
     report_caches(findings, question, outcome);
     array.describe(0.8, "latency by SM");

@@ -6,7 +6,7 @@
 #include "experiments/caches/hierarchy.hpp"
 #include "experiments/caches/memory_latency.hpp"
 #include "experiments/caches/miss_map.hpp"
-#include "experiments/caches/overfill_walks.hpp"
+#include "experiments/caches/overfill_sweep.hpp"
 #include "experiments/clock/clock_watch.hpp"
 #include "measure/chase/chase_array.hpp"
 #include "results/estimates.hpp"
@@ -29,14 +29,14 @@ constexpr std::int64_t kLargestUncached = std::int64_t{4} << 20;
 /// The largest array takes no more than 1/8 of device memory; twice that is allocated to align the buffer.
 constexpr std::int64_t kPartOfMemory = 8;
 /// Bytes over which lines that lie far apart are spread, which is more than a pass over an array needs.
-constexpr std::uint64_t kRoom = std::uint64_t{64} << 20;
+constexpr std::uint64_t kBufferBytes = std::uint64_t{64} << 20;
 /// Most loads of one pass beyond the L1: the larger of 2^19 and 1.25 times the L2 lines that the driver reports.
 constexpr std::uint64_t kMostFarLoads = 1 << 19;
 constexpr double kTimesLines = 1.25;
 /// Confidence of a capacity that is only known to lie in an interval.
 constexpr double kOpen = 0.5;
 /// Passes after which an array that fits is resident under any replacement policy, and the fewest loads of a mean.
-constexpr std::uint64_t kWarmLaps = 4;
+constexpr std::uint64_t kWarmPasses = 4;
 constexpr std::uint64_t kLeastLoads = 1024;
 
 std::uint64_t largest_array(const device::Device& device) {
@@ -58,8 +58,8 @@ std::uint64_t most_far_loads(const device::Device& device) {
 results::Estimate latency_of(const FoundCache& cache, const std::string& prefix) {
     // A quarter of what fits: without LRU replacement an array of the full size need not be resident.
     const auto offsets = deduce::strided(std::max(cache.level.fits / 4, cache.smallest), cache.stride);
-    const auto mean =
-        cache.array->mean(offsets, 0, kWarmLaps * offsets.size(), std::max<std::uint64_t>(offsets.size(), kLeastLoads));
+    const auto mean = cache.array->mean(offsets, 0, kWarmPasses * offsets.size(),
+                                        std::max<std::uint64_t>(offsets.size(), kLeastLoads));
     const Evidence evidence{
         "caches: mean of the dependent loads of an array that fits; the interval holds 90% of the single loads",
         kConfidence};
@@ -67,7 +67,7 @@ results::Estimate latency_of(const FoundCache& cache, const std::string& prefix)
                            evidence);
 }
 
-void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, Outcome& outcome) {
+void add_cache(const FoundCache& cache, std::uint64_t buffer_bytes, std::uint64_t seed, Outcome& outcome) {
     const auto prefix = "caches." + cache.name;
     outcome.estimates.push_back(latency_of(cache, prefix));
     if (cache.level.overflows == 0) {
@@ -80,7 +80,7 @@ void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, 
     question.threshold = (cache.level.latency + cache.next_latency) / 2;
     question.fits = cache.level.fits;
     question.overflows = cache.level.overflows;
-    question.buffer_bytes = room;
+    question.buffer_bytes = buffer_bytes;
     question.probe_stride = question.word;
     question.seed = seed;
     question.base = cache.array->base();
@@ -93,7 +93,7 @@ void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, 
         cache.level,
         cache.next_latency,
         findings.line.confidence > 0 ? static_cast<std::uint64_t>(findings.line.value) : cache.stride,
-        room,
+        buffer_bytes,
         !exact};
     const auto beyond = measure_overfill(*cache.array, overfill, outcome);
     const auto read_off = exact ? std::nullopt : capacity_of(beyond, overfill);
@@ -105,7 +105,7 @@ void add_cache(const FoundCache& cache, std::uint64_t room, std::uint64_t seed, 
 }
 
 /// Adds maps of hits and misses of the caches whose lines are known, for the report.
-void add_trace_maps(const Hierarchy& hierarchy, std::uint64_t room, Outcome& outcome) {
+void add_trace_maps(const Hierarchy& hierarchy, std::uint64_t buffer_bytes, Outcome& outcome) {
     const auto number = [&](const std::string& path) {
         const auto found = std::ranges::find(outcome.estimates, path, &results::Estimate::path);
         const auto* value = found == outcome.estimates.end() || found->knowledge != results::Knowledge::known
@@ -114,12 +114,12 @@ void add_trace_maps(const Hierarchy& hierarchy, std::uint64_t room, Outcome& out
         return value == nullptr ? std::uint64_t{0} : static_cast<std::uint64_t>(*value);
     };
     for (const auto& cache : hierarchy.caches) {
-        const auto walk = [&](const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads) {
+        const auto chase = [&](const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads) {
             return cache.array->latencies(offsets, warm, loads, std::nullopt);
         };
-        add_miss_map(walk,
+        add_miss_map(chase,
                      {"caches", cache.name, number(fmt::format("caches.{}.capacity", cache.name)),
-                      number(fmt::format("caches.{}.line", cache.name)), room},
+                      number(fmt::format("caches.{}.line", cache.name)), buffer_bytes},
                      outcome.traces);
     }
 }
@@ -127,10 +127,10 @@ void add_trace_maps(const Hierarchy& hierarchy, std::uint64_t room, Outcome& out
 Outcome measure(Context& context) {
     Outcome outcome;
     const std::uint64_t largest = largest_array(context.device);
-    const std::uint64_t room = std::max(largest, kRoom);
+    const std::uint64_t buffer_bytes = std::max(largest, kBufferBytes);
     // The buffer is aligned to its own size, so that the same address bits select sets in every run.
-    const device::Buffer memory(context.device, Bytes{static_cast<std::int64_t>(2 * room)});
-    const device::Address base = (memory.address() + room - 1) / room * room;
+    const device::Buffer memory(context.device, Bytes{static_cast<std::int64_t>(2 * buffer_bytes)});
+    const device::Address base = (memory.address() + buffer_bytes - 1) / buffer_bytes * buffer_bytes;
     ChaseArray near(context, {.base = base}, LoadHint::all);
     ChaseArray far(context, {.base = base}, LoadHint::l2_only);
     for (const ChaseArray* array : {&near, &far}) add_code_checks(array->kernels(), outcome);
@@ -143,13 +143,13 @@ Outcome measure(Context& context) {
     std::vector<std::string> names;
     for (const auto& cache : hierarchy.caches) {
         names.push_back(cache.name);
-        add_cache(cache, room, context.seed, outcome);
+        add_cache(cache, buffer_bytes, context.seed, outcome);
     }
     outcome.estimates.push_back(
         decided("paths.global.caches", names,
                 {"caches: levels of latency against array size, with and without the first level", kConfidence}));
     add_memory_latency(context, hierarchy, far, largest, outcome);
-    add_trace_maps(hierarchy, room, outcome);
+    add_trace_maps(hierarchy, buffer_bytes, outcome);
     return outcome;
 }
 

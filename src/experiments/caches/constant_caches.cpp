@@ -11,7 +11,7 @@ namespace gputomo::experiments {
 namespace {
 
 /// Bytes of constants that a module may have.
-constexpr std::uint64_t kRoom = 64 * 1024;
+constexpr std::uint64_t kBufferBytes = 64 * 1024;
 /// Bytes between loads of the search for levels: no constant cache so far has shorter lines.
 constexpr std::uint64_t kStride = 64;
 
@@ -20,8 +20,11 @@ Outcome measure(Context& context) {
     ChaseArray array(context, {.ring_stride = kStride}, LoadHint::constant);
     add_code_checks(array.kernels(), outcome);
     array.describe(0.1, "constants");
-    const PathQuestion question{
-        .experiment = "constant_caches", .path = "constant", .largest = kRoom, .room = kRoom, .stride = kStride};
+    const PathQuestion question{.experiment = "constant_caches",
+                                .path = "constant",
+                                .largest = kBufferBytes,
+                                .buffer_bytes = kBufferBytes,
+                                .stride = kStride};
     measure_path(context, array, question, outcome);
     return outcome;
 }

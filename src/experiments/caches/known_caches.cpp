@@ -27,6 +27,7 @@ std::int64_t most_capacity(const Findings& findings, const std::string& key) {
 }
 
 std::int64_t largest_cache(const Context& context) {
+    // No GPU so far has more cache levels on the path of global loads.
     constexpr int kMostLevels = 3;
     auto largest = context.device.attribute(device::Attribute::l2_cache_bytes).value_or(0);
     for (int level = 1; level <= kMostLevels; ++level)

@@ -28,11 +28,11 @@ void add_miss_map(const SequenceLatencies& latencies_of, const MissMapRequest& r
     if (latencies.size() < kPasses * lines) return;
     results::Trace trace{.name = fmt::format("{}/{}_trace", request.experiment, request.cache),
                          .experiment = request.experiment};
-    trace.columns = {{"line", "number", {}}, {"lap", "number", {}}, {"latency", "cycles", {}}};
+    trace.columns = {{"line", "number", {}}, {"pass", "number", {}}, {"latency", "cycles", {}}};
     trace.plot = {.title = fmt::format("Hits and misses, load by load, of an array {} lines larger than {}", kMore,
                                        request.cache),
                   .x = "line",
-                  .y = {"lap"},
+                  .y = {"pass"},
                   .shade = "latency"};
     for (std::uint64_t i = 0; i < kPasses * lines; ++i) trace.add_row(i % lines, i / lines + 1, latencies[i]);
     traces.push_back(std::move(trace));

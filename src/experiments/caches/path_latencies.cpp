@@ -19,7 +19,7 @@ namespace {
 /// Confidence of a latency: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.97;
 /// Passes after which an array that fits is resident under any replacement policy.
-constexpr std::uint64_t kWarmLaps = 4;
+constexpr std::uint64_t kWarmPasses = 4;
 /// One load per line of the array is then timed, but no more than `kLoads` and no fewer than `kLoadsPerSm` loads.
 constexpr std::uint64_t kLoads = 1024, kLoadsPerSm = 256;
 /// A load that takes less than this share of global memory's latency hits in a cache.
@@ -47,14 +47,14 @@ BySm latencies_by_sm(Context& context, const PathFindings& findings, std::size_t
     const auto sms = sms_of(context.device);
     BySm by_sm;
     for (std::uint32_t sm = 0; sm < sms; ++sm) {
-        const auto walk = [&] {
-            auto latencies = question.walk(
-                sequence, kWarmLaps * sequence.size(),
+        const auto chase = [&] {
+            auto latencies = question.latencies_of(
+                sequence, kWarmPasses * sequence.size(),
                 std::max<std::uint64_t>(kLoadsPerSm, std::min<std::uint64_t>(sequence.size(), kLoads)), sm);
             std::erase_if(latencies, [low, high](double latency) { return latency < low || latency > high; });
             return latencies;
         };
-        const auto of_sm = settled_latency(walk, clock_step(context.findings));
+        const auto of_sm = settled_latency(chase, clock_step(context.findings));
         if (!of_sm) continue;
         by_sm.sms.push_back(sm);
         by_sm.latencies.push_back(of_sm->latency);
@@ -83,9 +83,9 @@ void add_unfilled(const std::string& name, const PathQuestion& question, Outcome
 }
 
 /// The estimate of a latency of which only a part can be measured.
-results::Estimate at_least(const std::string& path, double seen, Evidence evidence) {
+results::Estimate at_least(const std::string& path, double measured, Evidence evidence) {
     evidence.note =
-        fmt::format("at least {:.0f} cycles; the part that overlaps with a nearer level is not known", seen);
+        fmt::format("at least {:.0f} cycles; the part that overlaps with a nearer level is not known", measured);
     return undecided(path, {}, evidence);
 }
 
@@ -96,19 +96,19 @@ void add_nearest_trace(const PathFindings& findings, const PathQuestion& questio
     const auto known = [](const deduce::Finding& finding) {
         return finding.confidence > 0.5 ? static_cast<std::uint64_t>(finding.value) : 0;
     };
-    const auto walk = [&](const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads) {
-        return question.walk(offsets, warm, loads, std::nullopt);
+    const auto chase = [&](const std::vector<std::uint64_t>& offsets, std::uint64_t warm, std::uint64_t loads) {
+        return question.latencies_of(offsets, warm, loads, std::nullopt);
     };
-    add_miss_map(walk,
+    add_miss_map(chase,
                  {question.experiment, nearest.name, known(nearest.findings.capacity), known(nearest.findings.line),
-                  question.room},
+                  question.buffer_bytes},
                  outcome.traces);
 }
 
 }  // namespace
 
-std::optional<double> seen_latency(Context& context, const PathFindings& findings, std::size_t index,
-                                   const PathQuestion& question) {
+std::optional<double> measured_latency(Context& context, const PathFindings& findings, std::size_t index,
+                                       const PathQuestion& question) {
     const auto by_sm = latencies_by_sm(context, findings, index, question);
     return by_sm.empty() ? std::nullopt : std::optional(by_sm.mean());
 }
@@ -127,7 +127,7 @@ void measure_latencies(Context& context, const PathFindings& findings, const Pat
         if (!memory) names.push_back(findings.caches[i].name);
         if (by_sm.empty()) continue;
         if (i > 0)
-            for (double& latency : by_sm.latencies) latency += findings.hidden;
+            for (double& latency : by_sm.latencies) latency += findings.overlapped;
         for (std::size_t s = 0; s < by_sm.sms.size(); ++s) trace.add_row(i + 1, by_sm.sms[s], by_sm.latencies[s]);
         if (memory && !is_memory(context, by_sm.mean())) {
             memory = false;
@@ -141,7 +141,7 @@ void measure_latencies(Context& context, const PathFindings& findings, const Pat
         const Evidence evidence{fmt::format("{}: dependent loads that this level serves, mean of {} SMs",
                                             question.experiment, by_sm.sms.size()),
                                 kConfidence};
-        if (i > 0 && findings.hidden_unknown) {
+        if (i > 0 && findings.overlap_unknown) {
             outcome.estimates.push_back(at_least(prefix, by_sm.mean(), evidence));
             continue;
         }
@@ -156,8 +156,8 @@ void measure_latencies(Context& context, const PathFindings& findings, const Pat
     add_nearest_trace(findings, question, outcome);
     const Evidence evidence{question.experiment + ": levels of latency against the size of the array", kConfidence};
     const auto path = fmt::format("paths.{}.caches", question.path);
-    outcome.estimates.push_back(findings.hidden_unknown && names.size() > 1 ? undecided(path, {}, evidence)
-                                                                            : decided(path, names, evidence));
+    outcome.estimates.push_back(findings.overlap_unknown && names.size() > 1 ? undecided(path, {}, evidence)
+                                                                             : decided(path, names, evidence));
 }
 
 }  // namespace gputomo::experiments

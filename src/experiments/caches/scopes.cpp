@@ -56,12 +56,12 @@ std::vector<KnownCache> caches_of(const Findings& findings, const std::string& p
 /// Two arrays of one size, one after the other, in steps of the longest line. Empty if the buffer is too small for
 /// them.
 std::array<std::vector<device::Address>, 2> arrays_for(const std::vector<KnownCache>& caches, std::size_t index,
-                                                       std::uint64_t room, device::Address base) {
+                                                       std::uint64_t buffer_bytes, device::Address base) {
     std::uint64_t line = 0;
     for (std::size_t i = 0; i <= index; ++i) line = std::max(line, caches[i].line);
     const std::uint64_t capacity = caches[index].capacity, bytes = Footprints(capacity, capacity).own / line * line;
     // The rival's array begins at the next power of two, so that it covers the same sets.
-    const std::uint64_t second = std::min(std::bit_ceil(bytes), room / 2);
+    const std::uint64_t second = std::min(std::bit_ceil(bytes), buffer_bytes / 2);
     if (bytes == 0 || bytes > second) return {};
     std::array<std::vector<device::Address>, 2> arrays;
     for (const auto offset : deduce::strided(bytes, line)) {
@@ -75,7 +75,7 @@ struct Place {
     std::string path;
     LoadHint hint = LoadHint::all;
     device::Address base = 0;
-    std::uint64_t room = 0;
+    std::uint64_t buffer_bytes = 0;
     device::Texture texture = 0;
 };
 
@@ -83,12 +83,12 @@ void measure_path(Context& context, const Place& place, std::vector<KnownCache> 
     if (caches.empty()) return;
     InterferenceChase competition(context.device, place.hint, place.base, place.texture);
     for (std::size_t i = 0; i < caches.size(); ++i) {
-        const auto arrays = arrays_for(caches, i, place.room, place.base);
+        const auto arrays = arrays_for(caches, i, place.buffer_bytes, place.base);
         if (arrays[0].empty()) continue;
         if (arrays[0].size() > kMostLines) {
             outcome.warnings.push_back(
-                fmt::format("scopes: {} was left out, because reading all its lines from every SM would take minutes",
-                            caches[i].name));
+                fmt::format("scopes: {} was left out: its test reads {} lines from every SM; more than {} take minutes",
+                            caches[i].name, arrays[0].size(), kMostLines));
             continue;
         }
         competition.set_arrays(arrays[0], arrays[1]);
@@ -105,21 +105,22 @@ Outcome measure(Context& context) {
     measure_path(context, {"constant", LoadHint::constant, 0, kConstants, 0}, caches_of(context.findings, "constant"),
                  outcome);
     const auto total = context.device.attribute(device::Attribute::total_memory_bytes).value_or(kMostMemory);
-    const auto room = std::min(kMostMemory, total / 4);
-    const device::Buffer memory(context.device, Bytes{room});
+    const auto buffer_bytes = std::min(kMostMemory, total / 4);
+    const device::Buffer memory(context.device, Bytes{buffer_bytes});
     auto global = caches_of(context.findings, "global");
     // The L1 comes before textures: on an H200, loads of lines that texture fetches brought into the L1 miss there
     // while these lines are resident.
     if (!global.empty() && global.front().name == "l1") {
-        measure_path(context, {"global", LoadHint::all, memory.address(), static_cast<std::uint64_t>(room), 0},
+        measure_path(context, {"global", LoadHint::all, memory.address(), static_cast<std::uint64_t>(buffer_bytes), 0},
                      {global.front()}, outcome);
         global.erase(global.begin());
     }
-    const auto texture = context.device.linear_texture(memory.address(), Bytes{room}, device::TexelFormat::u32);
-    measure_path(context, {"texture", LoadHint::texture, memory.address(), static_cast<std::uint64_t>(room), texture},
+    const auto texture = context.device.linear_texture(memory.address(), Bytes{buffer_bytes}, device::TexelFormat::u32);
+    measure_path(context,
+                 {"texture", LoadHint::texture, memory.address(), static_cast<std::uint64_t>(buffer_bytes), texture},
                  caches_of(context.findings, "texture"), outcome);
-    measure_path(context, {"global", LoadHint::l2_only, memory.address(), static_cast<std::uint64_t>(room), 0}, global,
-                 outcome);
+    measure_path(context, {"global", LoadHint::l2_only, memory.address(), static_cast<std::uint64_t>(buffer_bytes), 0},
+                 global, outcome);
     return outcome;
 }
 

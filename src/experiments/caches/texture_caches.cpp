@@ -22,7 +22,7 @@ constexpr std::int64_t kTimesL2 = 8;
 /// that of global memory.
 constexpr std::int64_t kLargest = std::int64_t{2} << 20, kLargestTexture = std::int64_t{16} << 20;
 /// Lines that lie far apart are spread over this many bytes, which is more than a pass over an array needs.
-constexpr std::int64_t kRoom = std::int64_t{8} << 20;
+constexpr std::int64_t kBufferBytes = std::int64_t{8} << 20;
 
 std::int64_t largest_array(const device::Device& device) {
     const auto l2 = device.attribute(device::Attribute::l2_cache_bytes).value_or(0);
@@ -32,16 +32,16 @@ std::int64_t largest_array(const device::Device& device) {
 
 Outcome measure(Context& context) {
     Outcome outcome;
-    const auto largest = largest_array(context.device), room = std::max(largest, kRoom);
-    const device::Buffer memory(context.device, Bytes{room});
-    const auto texture = context.device.linear_texture(memory.address(), Bytes{room}, device::TexelFormat::u32);
+    const auto largest = largest_array(context.device), buffer_bytes = std::max(largest, kBufferBytes);
+    const device::Buffer memory(context.device, Bytes{buffer_bytes});
+    const auto texture = context.device.linear_texture(memory.address(), Bytes{buffer_bytes}, device::TexelFormat::u32);
     ChaseArray array(context, {.base = memory.address(), .texture = texture}, LoadHint::texture);
     add_code_checks(array.kernels(), outcome);
     array.describe(0.1, "textures");
     const PathQuestion question{.experiment = "texture_caches",
                                 .path = "texture",
                                 .largest = static_cast<std::uint64_t>(largest),
-                                .room = static_cast<std::uint64_t>(room),
+                                .buffer_bytes = static_cast<std::uint64_t>(buffer_bytes),
                                 .stride = kStride,
                                 .word = kTexel};
     measure_path(context, array, question, outcome);

@@ -1,4 +1,5 @@
-// Barriers of a block: their latency, what they count, and what happens where not all threads come to them.
+// Barriers of a block: their latency, whether they count threads or warps, and what happens if some threads never
+// arrive.
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
@@ -18,12 +19,19 @@ namespace {
 using ptx::Reg;
 using ptx::Type;
 
+/// Confidence of the estimates; a chosen value.
 constexpr double kConfidence = 0.98;
-constexpr std::size_t kWarp = kWarpSize;
-constexpr std::size_t kHalf = 16;
+constexpr std::size_t kWarp = kWarpSize, kHalf = kWarpSize / 2;
+/// Launches for one latency. The median of five bears two disturbed launches; more only take longer.
 constexpr int kLaunches = 5;
+/// Barriers of the shorter of the two timed sequences. Reading the clock to the cycle then adds 1/32 cycle to a
+/// barrier; the code of both sequences still fits the smallest first instruction cache, 4 KB (Wong 2010, IV-K).
 constexpr int kLength = 32;
+/// No GPU so far has larger blocks.
 constexpr int kMaxThreads = 1024;
+/// Blocks of up to `kEveryWarpUpTo` warps are all measured, larger ones in steps of `kWarpStep`. Smaller steps take
+/// longer; wider ones leave fewer points in the plot.
+constexpr int kEveryWarpUpTo = 8, kWarpStep = 4;
 
 // ---- latency
 
@@ -32,8 +40,8 @@ enum class BarrierKind : std::uint8_t { block, warp };
 ptx::KernelBuilder latency_kernel(ptx::Target target, BarrierKind kind) {
     ptx::KernelBuilder k(kind == BarrierKind::block ? "block_barriers" : "warp_barriers", target);
     const Reg stamps = k.param(Type::u64, "stamps");
-    const Reg members =
-        k.param(Type::u32, "members");  // a compiler that knows the mask leaves out what a whole warp needs not
+    // A parameter, because a compiler that knows the mask of a whole warp simplifies the barrier.
+    const Reg members = k.param(Type::u32, "members");
     const Reg value = k.reg(Type::u32);
     k("mov.u32", value, k.thread_index());
     append_doubled(k, {.stamps = stamps, .waited = value, .length = kLength, .append = [&](int count) {
@@ -78,13 +86,13 @@ void block_latency(Context& context, Outcome& outcome) {
     trace.columns = {{"warps", "count", {}}, {"latency", "cycles", {}}};
     const int most =
         std::min(kMaxThreads, latency.compiled().properties().max_threads_per_block) / static_cast<int>(kWarp);
-    for (int warps = 1; warps <= most; warps += warps < 8 ? 1 : 4) {
+    for (int warps = 1; warps <= most; warps += warps < kEveryWarpUpTo ? 1 : kWarpStep) {
         const Measured cycles = latency.of(warps);
-        trace.columns[0].values.push_back(warps);
-        trace.columns[1].values.push_back(cycles.value);
+        trace.add_row(warps, cycles.value);
         if (warps == 1)
-            outcome.estimates.push_back(decided_integer("issue.barrier_latency", cycles,
-                                                        {"barriers: 32 and 64 bar.sync by one warp", kConfidence}));
+            outcome.estimates.push_back(
+                decided_integer("issue.barrier_latency", cycles,
+                                {"barriers: time of 64 bar.sync of one warp less that of 32", kConfidence}));
     }
     trace.plot = {"Cycles of a barrier against the warps of a block", "warps", {"latency"}, false, false};
     outcome.traces.push_back(std::move(trace));
@@ -94,15 +102,15 @@ void warp_latency(Context& context, Outcome& outcome) {
     constexpr const char* kPath = "issue.warp_barrier_latency";
     if (target_of(context.device).sm < kIndependentSince) {
         outcome.estimates.push_back(
-            absent(kPath, {"barriers: the threads of a warp are always together before compute capability 7.0",
+            absent(kPath, {"barriers: before compute capability 7.0 the threads of a warp always execute together",
                            kAttributeConfidence}));
         return;
     }
     try {
         Latency latency(context.device, BarrierKind::warp, "WARPSYNC");
         add_code_checks(latency.compiled(), outcome);
-        outcome.estimates.push_back(
-            decided_integer(kPath, latency.of(1), {"barriers: 32 and 64 bar.warp.sync by one warp", kConfidence}));
+        outcome.estimates.push_back(decided_integer(
+            kPath, latency.of(1), {"barriers: time of 64 bar.warp.sync of one warp less that of 32", kConfidence}));
     } catch (const CodeMismatch& mismatch) {
         const std::string_view why = mismatch.what();
         outcome.warnings.push_back(
@@ -112,8 +120,9 @@ void warp_latency(Context& context, Outcome& outcome) {
 
 // ---- semantics
 
-/// Threads that do the same thing; the earliest of them stands for all.
+/// Consecutive threads that execute the same code.
 struct Group {
+    /// The earliest arrival and the earliest departure of these threads at their barrier number `which`.
     Passage passage(std::span<const BarrierRecord> records, std::size_t which = 0) const {
         Passage result = records[first].passages[which];
         for (std::size_t t = first; t < last; ++t) {
@@ -134,28 +143,25 @@ void add_rows(results::Trace& trace, BarrierCase which, std::span<const BarrierR
     for (std::size_t t = 0; t < records.size(); ++t) {
         if (!records[t].recorded) continue;
         const auto& [first, second] = records[t].passages;
-        const double row[] = {static_cast<double>(which),          static_cast<double>(t),
-                              static_cast<double>(first.arrived),  static_cast<double>(first.left),
-                              static_cast<double>(second.arrived), static_cast<double>(second.left),
-                              static_cast<double>(records[t].seen)};
-        for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
+        trace.add_row(static_cast<int>(which), t, first.arrived, first.left, second.arrived, second.left,
+                      records[t].read_value);
     }
 }
 
 struct Granularity {
-    bool threads = false;
-    bool both_come = false;  ///< one half waits where it is while the other one runs
+    bool threads = false;      ///< the barrier counts threads; otherwise it counts warps
+    bool both_arrive = false;  ///< while one half of a warp waits at a barrier, the other half runs and arrives too
 };
 
-/// Each half of a warp comes to a barrier of two warps, at which the other warp is already. Where warps count, the half
-/// that comes first goes on at once. Where threads count it waits for the other half; and if that can't come, for the
-/// other warp's help.
+/// Each half of a warp arrives at a barrier of two warps at which the other warp is already. If the barrier counts
+/// warps, the half that arrives first continues at once. If it counts threads, that half waits for the other one. Where
+/// the other half cannot run meanwhile, the other warp arrives in its place after kBarrierPatience cycles.
 Granularity granularity_of(std::span<const BarrierRecord> records) {
     const Passage a = kFirstHalf.passage(records);
     const Passage b = kSecondHalf.passage(records);
-    const bool both_come = std::min(a.left, b.left) >= std::max(a.arrived, b.arrived);
+    const bool both_arrive = std::min(a.left, b.left) >= std::max(a.arrived, b.arrived);
     const Passage& earlier = a.arrived <= b.arrived ? a : b;
-    return {both_come || earlier.left - earlier.arrived > kBarrierPatience / 2, both_come};
+    return {both_arrive || earlier.left - earlier.arrived > kBarrierPatience / 2, both_arrive};
 }
 
 /// Wong 2010, Listing 7: which barriers of warp 0 and of warp 1 opened together.
@@ -174,28 +180,30 @@ std::string pairing(std::span<const BarrierRecord> records) {
     return fmt::format("{}", fmt::join(pairs, ", "));
 }
 
-std::string what_the_listings_say(Context& context, const Granularity& granularity, results::Trace& trace) {
-    const auto look = [&](BarrierCase which) {
+std::string outcome_of_listings(Context& context, const Granularity& granularity, results::Trace& trace) {
+    const auto records_of = [&](BarrierCase which) {
         auto records = run_barrier_case(context.device, which);
         add_rows(trace, which, records);
         return records;
     };
     std::vector<std::string> notes;
-    if (!granularity.threads || granularity.both_come) {
-        const auto five = look(BarrierCase::listing_5);
-        const auto stale = std::count_if(five.begin() + kHalf, five.end(), [](const auto& r) { return r.seen == 0; });
+    if (!granularity.threads || granularity.both_arrive) {
+        const auto five = records_of(BarrierCase::listing_5);
+        const auto stale =
+            std::count_if(five.begin() + kHalf, five.end(), [](const auto& r) { return r.read_value == 0; });
         notes.push_back(fmt::format("Listing 5: no deadlock, {} of {} threads read old values", stale, kHalf));
-        notes.push_back(fmt::format("Listing 7: {}", pairing(look(BarrierCase::listing_7))));
+        notes.push_back(fmt::format("Listing 7: {}", pairing(records_of(BarrierCase::listing_7))));
     } else {
-        notes.emplace_back("Listings 5 and 7 were not run: a half that waits keeps the other one from coming");
+        notes.emplace_back(
+            "Listings 5 and 7 were not run, because a waiting half of a warp keeps the other half from running");
     }
-    const auto six = look(BarrierCase::listing_6);
-    notes.push_back(fmt::format("Listing 6: {}", six[kWarp].seen == 0 ? "deadlocks" : "completes"));
-    const Passage alone = Group{0, kWarp}.passage(look(BarrierCase::warp_ends));
-    const Passage rest = kSecondHalf.passage(look(BarrierCase::threads_end));
+    const auto six = records_of(BarrierCase::listing_6);
+    notes.push_back(fmt::format("Listing 6: {}", six[kWarp].read_value == 0 ? "deadlocks" : "completes"));
+    const Passage alone = Group{0, kWarp}.passage(records_of(BarrierCase::warp_ends));
+    const Passage rest = kSecondHalf.passage(records_of(BarrierCase::threads_end));
     const bool waited_for = std::max(alone.left - alone.arrived, rest.left - rest.arrived) > kBarrierPatience / 2;
-    notes.emplace_back(waited_for ? "warps or threads that ended are waited for"
-                                  : "warps and threads that ended are not waited for");
+    notes.emplace_back(waited_for ? "the barrier waits for warps or threads that ended"
+                                  : "the barrier does not wait for warps and threads that ended");
     return fmt::format("{}", fmt::join(notes, "; "));
 }
 
@@ -211,10 +219,10 @@ void semantics(Context& context, Outcome& outcome) {
     const auto records = run_barrier_case(context.device, BarrierCase::halves);
     add_rows(trace, BarrierCase::halves, records);
     const Granularity granularity = granularity_of(records);
-    const std::string note = what_the_listings_say(context, granularity, trace);
-    outcome.estimates.push_back(
-        decided("issue.barrier_granularity", std::string(granularity.threads ? "thread" : "warp"),
-                {"barriers: when halves of a warp leave barriers on two sides of a branch", kConfidence, note}));
+    const std::string note = outcome_of_listings(context, granularity, trace);
+    outcome.estimates.push_back(decided(
+        "issue.barrier_granularity", std::string(granularity.threads ? "thread" : "warp"),
+        {"barriers: times at which the halves of a warp leave barriers on two sides of a branch", kConfidence, note}));
     outcome.traces.push_back(std::move(trace));
 }
 
@@ -224,7 +232,7 @@ Outcome measure(Context& context) {
     block_latency(context, outcome);
     context.progress(0.4, "barriers within a warp");
     warp_latency(context, outcome);
-    context.progress(0.6, "barriers that not all threads come to");
+    context.progress(0.6, "barriers at which not all threads arrive");
     semantics(context, outcome);
     return outcome;
 }
@@ -234,16 +242,17 @@ Outcome run(Context& context) { return watched(context, measure); }
 }  // namespace
 
 Experiment barriers_experiment() {
-    return {.id = "barriers",
-            .title = "barriers: latency against warps, what they count, divergent arrival, early ends",
-            .source = "Wong 2010, IV-D, Listings 5 to 7",
-            .method = "control-flow-and-barriers",
-            .explanation =
-                "Warps read the clock before and after a barrier, with more and more warps in the block. Then "
-                "parts of warps arrive late or not at all, which shows whether a barrier counts threads or warps.",
-            .needs = {},
-            .provides = {"issue.barrier_latency", "issue.barrier_granularity", "issue.warp_barrier_latency"},
-            .run = run};
+    return {
+        .id = "barriers",
+        .title = "barriers: latency against warps, whether they count threads or warps, divergent arrival, early ends",
+        .source = "Wong 2010, IV-D, Listings 5 to 7",
+        .method = "control-flow-and-barriers",
+        .explanation =
+            "Warps read the clock before and after barriers, with more and more warps in the block. Then "
+            "parts of warps arrive late or not at all, which shows whether a barrier counts threads or warps.",
+        .needs = {},
+        .provides = {"issue.barrier_latency", "issue.barrier_granularity", "issue.warp_barrier_latency"},
+        .run = run};
 }
 
 }  // namespace gputomo::experiments

@@ -103,11 +103,12 @@ void find_code_ahead(Context& context, InstructionChase& chase, const PathQuesti
                      Outcome& outcome) {
     std::vector<deduce::Neighbours> of_caches;
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
-        of_caches.push_back(deduce::find_neighbours(question.chase_behind, {.miss_threshold = findings.borders_of(i)[1],
-                                                                            .granule = question.stride,
-                                                                            .buffer_bytes = question.room,
-                                                                            .max_pass_loads = question.most_loads,
-                                                                            .longest_line = kLongestLine}));
+        of_caches.push_back(
+            deduce::find_neighbours(question.chase_beyond_first, {.miss_threshold = findings.borders_of(i)[1],
+                                                                  .granule = question.stride,
+                                                                  .buffer_bytes = question.buffer_bytes,
+                                                                  .max_pass_loads = question.most_loads,
+                                                                  .longest_line = kLongestLine}));
         outcome.traces.push_back(trace_of(of_caches.back(), findings.caches[i].name));
     }
     const auto farthest = std::ranges::max_element(of_caches, {}, &deduce::Neighbours::prefetched);

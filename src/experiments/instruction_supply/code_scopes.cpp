@@ -28,6 +28,8 @@ public:
     /// Chooses the code of both blocks. The rival passes over its code several times, because a cache without LRU
     /// replacement gives up old lines one by one.
     void set(std::vector<std::uint64_t> own, std::vector<std::uint64_t> rivals) {
+        // One pass may leave lines of a cache without LRU replacement. With a random policy, each pass over as
+        // many lines as the cache has keeps 1/e of the old ones: a hundred-thousandth after twelve passes.
         constexpr std::size_t kFewestPasses = 2, kMostPasses = 12;
         passes_ = static_cast<std::uint32_t>(
             std::clamp(chase_.most_interfering_visits() / (rivals.size() + 1), kFewestPasses, kMostPasses));
@@ -113,18 +115,19 @@ void find_code_scopes(Context& context, InstructionChase& chase, const PathQuest
         const std::uint64_t rest = bytes.together - bytes.own,
                             behind = (bytes.own / code_chase::kAlignment + 1) * code_chase::kAlignment;
         const std::uint64_t begin =
-            std::bit_ceil(bytes.own) + rest <= question.room ? std::bit_ceil(bytes.own) : behind;
+            std::bit_ceil(bytes.own) + rest <= question.buffer_bytes ? std::bit_ceil(bytes.own) : behind;
         const auto rivals = [&](std::uint64_t length) {
             auto offsets = deduce::strided(length, step, most_visits);
             for (auto& offset : offsets) offset += begin;
             return offsets;
         };
-        if (begin + rest > question.room) continue;
+        if (begin + rest > question.buffer_bytes) continue;
         CodeLosses losses(chase, sms_of(context.device), schedulers, findings.borders_of(i)[1]);
         losses.set(own, rivals(rest));
         auto warps = losses.to_warps();
-        if (!warps.any_takes()) {  // other policies than LRU keep most lines of slightly too much code
-            losses.set(own, rivals(std::min(question.room - begin, std::max(bytes.together, most_visits * step))));
+        if (!warps.any_takes()) {  // without LRU replacement, a cache that slightly overflows keeps most of its lines
+            losses.set(own,
+                       rivals(std::min(question.buffer_bytes - begin, std::max(bytes.together, most_visits * step))));
             warps = losses.to_warps();
         }
         const auto leaf = fmt::format("caches.{}.scope", cache.name);

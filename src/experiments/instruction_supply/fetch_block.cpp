@@ -55,10 +55,7 @@ results::Trace trace_of(const std::vector<FetchStep>& steps, int filling, std::u
     results::Trace trace{.name = fmt::format("fetch_block/steps_{}_behind_{}_bytes", filling, sweep),
                          .experiment = "fetch_block"};
     trace.columns = {{"offset", "bytes", {}}, {"cycles", "cycles", {}}};
-    for (const auto& step : steps) {
-        trace.columns[0].values.push_back(static_cast<double>(step.offset - steps.front().offset));
-        trace.columns[1].values.push_back(step.cycles);
-    }
+    for (const auto& step : steps) trace.add_row(step.offset - steps.front().offset, step.cycles);
     trace.plot = {.title = "Cycles between two clock reads, by the place of the later one in the code",
                   .x = "offset",
                   .y = {"cycles"}};
@@ -85,7 +82,7 @@ struct Waits {
 
 /// The waits of steps of all lengths, with `sweep` bytes of code run between them. It stops at a length whose steps do
 /// not wait.
-Waits waits_behind(Context& context, std::uint64_t sweep, Outcome& outcome) {
+Waits waits_after_barrier(Context& context, std::uint64_t sweep, Outcome& outcome) {
     const double least = least_level_step(context.findings);
     Waits waits;
     for (const int filling : kFillings) {
@@ -108,7 +105,7 @@ Outcome measure(Context& context) {
     // Code evicted from the first cache may stay in a cache so near that prefetching hides the wait; then more code is
     // run.
     for (const std::uint64_t sweep : {sweep_bytes(context.findings), kMostSweep}) {
-        const auto waits = waits_behind(context, sweep, outcome);
+        const auto waits = waits_after_barrier(context, sweep, outcome);
         const auto found = deduce::fetch_blocks(waits.kernels, bytes_of_instruction(context.device));
         if (found.sizes.empty()) continue;
         outcome.estimates.push_back(estimate_of(found, waits.places));

@@ -48,7 +48,7 @@ std::string constant_cache_of(const Findings& findings, double capacity) {
 /// overlaps with. The overlapped part is the difference between the latencies of one cache on both paths.
 void find_shared(Context& context, InstructionChase& chase, const PathQuestion& question, PathFindings& findings,
                  Outcome& outcome) {
-    std::vector<double> hidden;
+    std::vector<double> overlapped;
     for (std::size_t i = 0; i < findings.caches.size(); ++i) {
         auto& cache = findings.caches[i];
         const auto capacity = static_cast<double>(cache.least_capacity());
@@ -70,13 +70,14 @@ void find_shared(Context& context, InstructionChase& chase, const PathQuestion& 
         }
         if (const auto latency = context.findings.number(fmt::format("caches.{}.latency", name))) {
             // Both latencies are means of all SMs, because that of a cache of the whole GPU depends on the SM.
-            if (const auto seen = seen_latency(context, findings, i, question)) hidden.push_back(*latency - *seen);
+            if (const auto measured = measured_latency(context, findings, i, question))
+                overlapped.push_back(*latency - *measured);
         }
         cache.name = name;
         cache.elsewhere = true;
     }
-    findings.hidden_unknown = hidden.empty() && context.findings.find("paths.constant.caches") != nullptr;
-    if (!hidden.empty()) findings.hidden = median(hidden);
+    findings.overlap_unknown = overlapped.empty() && context.findings.find("paths.constant.caches") != nullptr;
+    if (!overlapped.empty()) findings.overlapped = median(overlapped);
 }
 
 /// Turns estimates of levels beyond the first into candidates, because these levels may be those of constants.
@@ -100,17 +101,16 @@ Outcome measure(Context& context) {
     PathQuestion question{.experiment = "instruction_caches",
                           .path = "instruction",
                           .smallest = 1024,
-                          .largest = chase.room(),
-                          .room = chase.room(),
+                          .largest = chase.code_bytes(),
+                          .buffer_bytes = chase.code_bytes(),
                           .stride = chase.slot_bytes(),
                           .word = chase.slot_bytes()};
     question.least_step = least_level_step(context.findings);
-    question.walk = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads, std::optional<std::uint32_t> sm) {
-        return chase.latencies(offsets, warm, loads, sm);
-    };
+    question.latencies_of = [&](const auto& offsets, std::uint64_t warm, std::uint64_t loads,
+                                std::optional<std::uint32_t> sm) { return chase.latencies(offsets, warm, loads, sm); };
     question.occupied = chase.dispatcher_bytes();
     question.most_loads = chase.most_visits();
-    question.chase_behind = chase.chase_behind();
+    question.chase_beyond_first = chase.chase_beyond_first();
     auto findings = measure_caches(context, chase.chase(), question, outcome);
     if (findings.caches.empty()) {
         outcome.warnings.push_back(question.experiment +
@@ -124,7 +124,7 @@ Outcome measure(Context& context) {
     report_caches(findings, question, outcome);
     chase.describe(0.75, "instructions beside those of other SMs");
     find_code_scopes(context, chase, question, findings, outcome);
-    if (findings.hidden_unknown) leave_open_beyond_the_first(outcome);
+    if (findings.overlap_unknown) leave_open_beyond_the_first(outcome);
     chase.describe(0.8, "latency by SM");
     measure_latencies(context, findings, question, outcome);
     return outcome;

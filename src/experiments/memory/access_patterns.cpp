@@ -38,7 +38,7 @@ constexpr int kMixedLoads[] = {8, 12, 16};
 /// Warps of the sweep.
 constexpr int kWarps[] = {1, 2, 4, 8, 16, 24, 32};
 /// Loads of one warp in a launch, and the fewest iterations.
-constexpr int kLoadsOfLaunch = 512, kQuickLoads = 64, kFewestTurns = 4;
+constexpr int kLoadsOfLaunch = 512, kQuickLoads = 64, kFewestIterations = 4;
 /// An array of `kPart` of the last cache stays resident; of one `kTimesCache` times as large nothing is resident.
 constexpr double kPart = 0.125;
 constexpr std::int64_t kTimesCache = 8;
@@ -93,14 +93,14 @@ private:
 
     /// Loads of whole warps per cycle.
     std::optional<double> rate_of(const LoadPattern& pattern, int count, AccessShape warps, AccessArea& area) {
-        const auto turn =
+        const auto cycles =
             accesses(pattern, count, area)
                 .cycles_per_iteration(warps,
-                                      std::max(kFewestTurns, (context_.quick ? kQuickLoads : kLoadsOfLaunch) / count /
-                                                                 std::max(1, pattern.lines / 4)),
+                                      std::max(kFewestIterations, (context_.quick ? kQuickLoads : kLoadsOfLaunch) /
+                                                                      count / std::max(1, pattern.lines / 4)),
                                       kRuns, area);
-        if (!turn) return std::nullopt;
-        return warps.warps * count / *turn;
+        if (!cycles) return std::nullopt;
+        return warps.warps * count / *cycles;
     }
 
     void fill(const LoadPattern& pattern) {
@@ -115,9 +115,9 @@ private:
     PatternCurve curve_of(const LoadPattern& pattern, AccessArea& area) {
         PatternCurve curve;
         const double lone = 1 / rate_of(pattern, 1, {1, 1, 1}, area).value_or(1e-9);
-        const double turn =
+        const double iteration =
             accesses(pattern, 0, area).cycles_per_iteration({1, 1, 1}, kLoadsOfLaunch, kRuns, area).value_or(0);
-        curve.latency = lone - turn;
+        curve.latency = lone - iteration;
         results::Trace trace{
             .name = fmt::format("access_patterns/{}_{}", pattern.name, &area == &cached_ ? "cached" : "memory"),
             .experiment = "access_patterns"};
@@ -197,11 +197,12 @@ private:
                 AccessLoop mixed(context_.device, AccessForm{AccessKind::load, loads, kWord, pattern.span, true},
                                  [&](int lane) { return offset_of(pattern, lane, cached_.bytes / 2, context_.seed); });
                 for (const int warps : {8, 16, 24, 32}) {
-                    const auto turn = mixed.cycles_per_iteration(
-                        {1, warps, 1}, std::max(kFewestTurns, (context_.quick ? kQuickLoads : kLoadsOfLaunch) / loads),
-                        kRuns, uncached_, &cached_);
-                    if (!turn) break;
-                    const double rate = warps * loads / *turn;
+                    const auto cycles = mixed.cycles_per_iteration(
+                        {1, warps, 1},
+                        std::max(kFewestIterations, (context_.quick ? kQuickLoads : kLoadsOfLaunch) / loads), kRuns,
+                        uncached_, &cached_);
+                    if (!cycles) break;
+                    const double rate = warps * loads / *cycles;
                     mix.rate = std::max(mix.rate, rate);
                     trace.add_row(loads, warps, loads * warps, rate);
                 }

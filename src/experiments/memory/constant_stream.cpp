@@ -34,7 +34,7 @@ ptx::KernelBuilder bandwidth_kernel(ptx::Target target) {
     ptx::KernelBuilder k("constant_bandwidth", target);
     std::vector<Reg> starts;
     for (std::size_t i = 0; i < kConstantChains; ++i) starts.push_back(k.param(Type::u64, fmt::format("start{}", i)));
-    const Reg turns = k.param(Type::u32, "turns"), per = k.param(Type::u32, "per"),
+    const Reg iterations = k.param(Type::u32, "iterations"), per = k.param(Type::u32, "per"),
               groups = k.param(Type::u32, "groups"), active = k.param(Type::u32, "active"),
               shift = k.param(Type::u32, "shift"), results = k.param(Type::u64, "results"),
               sink = k.param(Type::u64, "sink");
@@ -61,7 +61,7 @@ ptx::KernelBuilder bandwidth_kernel(ptx::Target target) {
     for (std::size_t i = 0; i < kConstantChains; ++i) k("add.u64", at[i], starts[i], thread);
     k.loop(2, [&] {
         const Reg begin = k.clock_after(at[0]);
-        k.loop(turns, [&] {
+        k.loop(iterations, [&] {
             for (const Reg a : at) k("ld.const.u64", a, Mem{a});
         });
         for (std::size_t i = 1; i < kConstantChains; ++i) k("add.u64", at[0], at[0], at[i]);

@@ -9,6 +9,7 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Confidence of the coefficients; a chosen value.
 constexpr double kConfidence = 0.9;
 
 }  // namespace

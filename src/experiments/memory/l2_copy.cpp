@@ -121,8 +121,8 @@ private:
     static StreamShape flush_shape(const device::Device& device) { return streaming_shapes(device).front(); }
     /// Bytes that flush the cache, in whole iterations of the stream.
     static Bytes flush_bytes(const StreamShape& shape, std::int64_t cache) {
-        const std::int64_t turn = shape.iteration_bytes();
-        return Bytes{(kFlush * cache + turn - 1) / turn * turn};
+        const std::int64_t iteration = shape.iteration_bytes();
+        return Bytes{(kFlush * cache + iteration - 1) / iteration * iteration};
     }
 
     double copied(std::int64_t bytes) {
@@ -160,10 +160,8 @@ results::Trace trace_of(const Copies& copies) {
         {"kept", "flushed"},
         false,
         false};
-    for (const auto& [bytes, times] : copies.points()) {
-        const double row[] = {static_cast<double>(bytes), times.kept, times.flushed, times.flushed - times.kept};
-        for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
-    }
+    for (const auto& [bytes, times] : copies.points())
+        trace.add_row(bytes, times.kept, times.flushed, times.flushed - times.kept);
     return trace;
 }
 
@@ -189,10 +187,10 @@ Outcome measure(Context& context) {
     const Evidence evidence{
         fmt::format(
             "l2_copy: copies of {} sizes by all SMs, right after the same copy and after {} MiB of other data; the "
-            "size at which the gain stops growing",
+            "largest size up to which the cycles that the first saves keep growing",
             copies.points().size(), kFlush * cache >> 20),
         kConfidence,
-        fmt::format("the largest gain is {:.0f} of {:.0f} cycles", best.flushed - best.kept, best.flushed)};
+        fmt::format("copying again saves at most {:.0f} of {:.0f} cycles", best.flushed - best.kept, best.flushed)};
     if (!limit || best.flushed - best.kept < kSomeGain * best.flushed) {
         outcome.estimates.push_back(undecided(path, {}, evidence));
     } else {

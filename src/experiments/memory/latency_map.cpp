@@ -49,8 +49,8 @@ ptx::KernelBuilder map_kernel(ptx::Target target, int loads) {
     const Reg row = k.element(results, first, Bytes{4});
     const Reg number = k.reg(Type::u32), at = k.reg(Type::u64), taken = k.reg(Type::u32);
     k.loop(kPasses, [&] {
-        k.loop(count, [&](Reg turn) {
-            k("add.u32", number, turn, sm);
+        k.loop(count, [&](Reg iteration) {
+            k("add.u32", number, iteration, sm);
             k("rem.u32", number, number, count);
             k("ld.global.u64", at, Mem{k.element(lines, number, Bytes{8})});
             k("ld.global.cg.u64", at, Mem{at});
@@ -138,11 +138,8 @@ private:
         trace.columns = {
             {"line", "number", {}}, {"sm", "number", {}}, {"offset", "bytes", {}}, {"latency", "cycles", {}}};
         for (std::size_t sm = 0; sm < map.size(); ++sm)
-            for (std::size_t line = 0; line < map[sm].size(); ++line) {
-                const double row[] = {static_cast<double>(line), static_cast<double>(sm),
-                                      static_cast<double>(offsets_[line]), map[sm][line]};
-                for (std::size_t i = 0; i < std::size(row); ++i) trace.columns[i].values.push_back(row[i]);
-            }
+            for (std::size_t line = 0; line < map[sm].size(); ++line)
+                trace.add_row(line, sm, offsets_[line], map[sm][line]);
         trace.plot = {.title = "Latency of single lines past the first cache, from every SM",
                       .x = "line",
                       .y = {"sm"},

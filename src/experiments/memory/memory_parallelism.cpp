@@ -32,7 +32,7 @@ constexpr std::int64_t kTimesCache = 4;
 constexpr std::int64_t kSmallestArray = std::int64_t{1} << 20, kLargestArray = std::int64_t{1} << 30;
 /// Iterations of the shorter launch. The longer one has twice as many, so that filling and draining cancel. Launches
 /// that would access more than `kLaunchBytes` on each SM have fewer iterations.
-constexpr int kTurns = 16, kFewestTurns = 4;
+constexpr int kIterations = 16, kFewestIterations = 4;
 constexpr std::int64_t kLaunchBytes = std::int64_t{2} << 20;
 /// Most runs of a launch.
 constexpr int kRuns = 4;
@@ -96,10 +96,11 @@ private:
                 for (const int warps : kWarps) {
                     const std::int64_t bytes = in_flight(accesses, warps);
                     if (curve.contains(bytes)) continue;
-                    const int turns = static_cast<int>(
-                        std::clamp<std::int64_t>(kLaunchBytes / (bytes * blocks), kFewestTurns, kTurns));
-                    if (const auto turn = accesses.cycles_per_iteration({blocks, warps, 1}, turns, kRuns, source.area))
-                        curve[bytes] = static_cast<double>(bytes) / *turn;
+                    const int iterations = static_cast<int>(
+                        std::clamp<std::int64_t>(kLaunchBytes / (bytes * blocks), kFewestIterations, kIterations));
+                    if (const auto cycles =
+                            accesses.cycles_per_iteration({blocks, warps, 1}, iterations, kRuns, source.area))
+                        curve[bytes] = static_cast<double>(bytes) / *cycles;
                 }
             } catch (const CodeMismatch& mismatch) {
                 add_mismatch(mismatch, outcome_);
@@ -127,6 +128,7 @@ private:
 
     /// One SM accesses the whole array once.
     static void fill(AccessLoop& accesses, Source& source) {
+        // Warps that access the array. More would only be faster: each line is accessed once in any case.
         constexpr int kFillers = 8;
         (void)accesses.cycles(
             {1, kFillers, 1},

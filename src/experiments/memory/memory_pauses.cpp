@@ -55,17 +55,17 @@ struct Stamps {
 ptx::KernelBuilder pauses_kernel(ptx::Target target) {
     ptx::KernelBuilder k("memory_pauses", target);
     const Reg array = k.param(Type::u64, "array"), mask = k.param(Type::u32, "mask"),
-              turns = k.param(Type::u32, "turns"), stamps = k.param(Type::u64, "stamps");
+              iterations = k.param(Type::u32, "iterations"), stamps = k.param(Type::u64, "stamps");
     const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), random = k.reg(Type::u32),
               line = k.reg(Type::u32), value = k.reg(Type::u32), first = k.reg(Type::u32), to = k.reg(Type::u64),
               spin = k.reg(Type::u32);
     k("shr.u32", warp, k.special(SpecialRegister::tid_x), 5);
     k("setp.eq.u32", first_lane, k.special(SpecialRegister::laneid), 0);
-    k("mul.lo.u32", first, warp, turns);
+    k("mul.lo.u32", first, warp, iterations);
     k("mov.u64", to, k.element(stamps, first, Bytes{sizeof(Stamps)}));
     k("add.u32", spin, warp, 1);
     k("mul.lo.u32", random, spin, kIncrement);
-    k.loop(turns, [&] {
+    k.loop(iterations, [&] {
         k("shr.u32", line, random, kLowBits);
         k("and.b32", line, line, mask);
         const Reg at = k.element(array, line, Bytes{kLineBytes});
@@ -133,8 +133,8 @@ private:
         const auto stamps = stamps_.read<Stamps>(std::size_t{kWarps} * count);
         std::vector<deduce::TimedLoad> loads;
         for (std::uint32_t warp = 0; warp < kWarps; ++warp)
-            for (std::size_t turn = kSettling; turn < count; ++turn) {
-                const auto& stamp = stamps[warp * count + turn];
+            for (std::size_t iteration = kSettling; iteration < count; ++iteration) {
+                const auto& stamp = stamps[warp * count + iteration];
                 // Differences of the 32-bit clock are right although it wraps around.
                 const auto since = [&](std::uint32_t time) {
                     return static_cast<double>(static_cast<std::int32_t>(time - stamps.front().begin));

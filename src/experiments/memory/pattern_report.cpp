@@ -49,18 +49,20 @@ void report_pattern(const LoadPattern& pattern, const PatternCurve& near, const 
                     bool has_cache, Outcome& outcome) {
     const std::string path = fmt::format("patterns.{}.", pattern.name);
     const Evidence evidence{
-        "access_patterns: one SM, 1 to 32 warps with 1 to 32 loads each in flight, timed by n iterations against 2n",
+        "access_patterns: one SM, 1 to 32 warps with 1 to 32 loads each in flight, timed as the difference of 2n and n "
+        "iterations",
         kConfidence,
-        fmt::format(
-            "from the cache {:.3g} loads/cycle at {:.0f} cycles ({:.0f} in flight), from memory {:.3g} loads/cycle at "
-            "{:.0f} cycles ({:.0f} in flight); the warps of one scheduler get {:.3g} and {:.3g} loads/cycle, one warp "
-            "{:.3g} and {:.3g}",
-            near.rate, near.latency, near.in_flight(), far.rate, far.latency, far.in_flight(), near.partition,
-            far.partition, near.warp, far.warp) +
-            (mix.rate > 0 ? fmt::format("; alternately from both {:.3g}, where a limited rate of memory would give "
-                                        "{:.3g} and limited entries {:.3g}",
-                                        mix.rate, mix.by_rate, mix.by_entries)
-                          : std::string())};
+        fmt::format("Loads/cycle from the cache: {:.3g} at {:.0f} cycles ({:.0f} in flight). From memory: {:.3g} at "
+                    "{:.0f} cycles "
+                    "({:.0f} in flight). The warps of one scheduler alone: {:.3g} and {:.3g}. One warp alone: {:.3g} "
+                    "and {:.3g}",
+                    near.rate, near.latency, near.in_flight(), far.rate, far.latency, far.in_flight(), near.partition,
+                    far.partition, near.warp, far.warp) +
+            (mix.rate > 0
+                 ? fmt::format(". Alternately from both: {:.3g}. A limit of memory's rate predicts {:.3g}, a limit "
+                               "of loads in flight {:.3g}",
+                               mix.rate, mix.by_rate, mix.by_entries)
+                 : std::string())};
     const auto real = [&](const char* leaf, double value) {
         outcome.estimates.push_back(
             decided_real(path + leaf, {value, (1 - kSameRate / 5) * value, (1 + kSameRate / 5) * value}, evidence));

@@ -12,10 +12,7 @@ namespace {
 results::Trace trace_of(const WorkloadTiming& timing) {
     results::Trace trace{.name = fmt::format("kernels/{}", timing.workload->id), .experiment = "kernels"};
     trace.columns = {{"warps", "warp/SM", {}}, {"rate", "warps/1000 cycles/SM", {}}};
-    for (const auto& sample : timing.samples) {
-        trace.columns[0].values.push_back(sample.warps);
-        trace.columns[1].values.push_back(1000 * sample.warps_per_cycle);
-    }
+    for (const auto& sample : timing.samples) trace.add_row(sample.warps, 1000 * sample.warps_per_cycle);
     trace.plot = {
         fmt::format("Throughput over occupancy: {}", timing.workload->title), "warps", {"rate"}, false, false};
     return trace;

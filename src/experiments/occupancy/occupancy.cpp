@@ -32,7 +32,7 @@ constexpr std::array kShares{0.99, 0.95, 0.9};
 
 /// Instructions of an iteration of the loops whose control is subtracted. The code fits the smallest first instruction
 /// cache, 4 KB (Wong 2010, IV-K).
-constexpr int kShortTurn = 360;
+constexpr int kShortLoop = 360;
 
 struct Series {
     std::string_view name;
@@ -41,10 +41,10 @@ struct Series {
 };
 
 const std::array kSeries{
-    Series{"add", {.arithmetic_only = true, .loop_length = kShortTurn}},
-    Series{"sfu", {.access = MixAccess::sfu, .alpha = 0, .loop_length = kShortTurn}, "pipelines.sfu.warp_latency"},
-    Series{"smem", {.access = MixAccess::shared, .alpha = 0, .loop_length = kShortTurn}, "shared.warp_latency"},
-    Series{"smem2", {.access = MixAccess::shared_conflict, .alpha = 0, .loop_length = kShortTurn}},
+    Series{"add", {.arithmetic_only = true, .loop_length = kShortLoop}},
+    Series{"sfu", {.access = MixAccess::sfu, .alpha = 0, .loop_length = kShortLoop}, "pipelines.sfu.warp_latency"},
+    Series{"smem", {.access = MixAccess::shared, .alpha = 0, .loop_length = kShortLoop}, "shared.warp_latency"},
+    Series{"smem2", {.access = MixAccess::shared_conflict, .alpha = 0, .loop_length = kShortLoop}},
 };
 const Series kStream{"stream", {.access = MixAccess::global, .alpha = 0}, "paths.global.warp_latency"};
 /// Independent loads of one warp, which stand for more warps than an SM holds (Volkov 2016, 6.3).
@@ -114,6 +114,8 @@ double gigabytes_of(const Context& context) {
 /// The smallest latency over all occupancies (Volkov 2016, 6.1). Its interval holds the occupancies that leave the unit
 /// mostly idle.
 results::Estimate latency_of(const Series& series, const Rates& rates) {
+    // A chosen value: up to a quarter of the peak, warps seldom meet at the unit. A larger share would widen the
+    // interval by the time that they queue.
     constexpr double kMostlyIdle = 0.25;
     std::vector<double> latencies;
     for (const auto& [warps, rate] : rates)

@@ -18,7 +18,7 @@ namespace gputomo::experiments {
 namespace {
 
 /// Instructions of an iteration, besides three of the loop's control.
-constexpr int kTurnOfLoop = 120;
+constexpr int kLoopLength = 120;
 /// Cycles that a warp alone takes with a full and with a small budget, and its most loads from memory. Volkov
 /// 2016, 5.9, takes a million cycles, or as many loads as an array has. Shorter work leaves more of the time to starts
 /// and ends.
@@ -64,30 +64,30 @@ public:
 
 private:
     void add(const Kind& kind) try {
-        FixedWorkMix lives(context_.device, {.access = kind.access, .alpha = 0, .loop_length = kTurnOfLoop}, stream_);
-        add_code_checks(lives.compiled(), outcome_);
-        const auto turns = turns_of(lives);
-        const int most_of_block = lives.compiled().properties().max_threads_per_block / kWarpSize;
+        FixedWorkMix mix(context_.device, {.access = kind.access, .alpha = 0, .loop_length = kLoopLength}, stream_);
+        add_code_checks(mix.compiled(), outcome_);
+        const auto iterations = iterations_of(mix);
+        const int most_of_block = mix.compiled().properties().max_threads_per_block / kWarpSize;
         std::vector<BlockShape> one;  // one block, for instructions whose units belong to schedulers
         for (int warps = 1; warps <= std::min(most_of_block, most_warps_) && kind.access != MixAccess::global; ++warps)
             one.push_back({1, warps});
-        if (!one.empty()) add_trace(kind, "one_block", 1, measured(lives, one, 1, turns));
-        for (const int rounds : {1, lives.shape().reads_lines() ? kStreamRounds : kRounds}) {
+        if (!one.empty()) add_trace(kind, "one_block", 1, measured(mix, one, 1, iterations));
+        for (const int rounds : {1, mix.shape().reads_lines() ? kStreamRounds : kRounds}) {
             const std::string setup = rounds == 1 ? "persistent" : "oversubscribed";
-            add_trace(kind, setup, rounds, measured(lives, full_shapes(most_of_block), rounds, turns));
+            add_trace(kind, setup, rounds, measured(mix, full_shapes(most_of_block), rounds, iterations));
             if (kind.access == MixAccess::shared)
                 add_trace(kind, "two_blocks_" + setup, rounds,
-                          measured(lives, two_blocks(most_of_block), rounds, turns));
-            add_history(kind, setup, lives.run({two_blocks(most_of_block).back(), rounds, turns}));
+                          measured(mix, two_blocks(most_of_block), rounds, iterations));
+            add_history(kind, setup, mix.run({two_blocks(most_of_block).back(), rounds, iterations}));
         }
     } catch (const CodeMismatch& mismatch) {
         add_mismatch(mismatch, outcome_);
     }
 
-    [[nodiscard]] std::uint32_t turns_of(FixedWorkMix& lives) const {
-        if (lives.shape().reads_lines())
-            return static_cast<std::uint32_t>(std::max<std::int64_t>(1, lines_ / std::max(1, lives.shape().lines())));
-        return lives.iterations_for(context_.budget == Budget::full ? kCycles : kFewCycles);
+    [[nodiscard]] std::uint32_t iterations_of(FixedWorkMix& mix) const {
+        if (mix.shape().reads_lines())
+            return static_cast<std::uint32_t>(std::max<std::int64_t>(1, lines_ / std::max(1, mix.shape().lines())));
+        return mix.iterations_for(context_.budget == Budget::full ? kCycles : kFewCycles);
     }
 
     /// All warps that fit, in blocks of each power of two of warps.
@@ -108,13 +108,13 @@ private:
         return shapes;
     }
 
-    [[nodiscard]] static std::vector<Run> measured(FixedWorkMix& lives, const std::vector<BlockShape>& shapes,
-                                                   int rounds, std::uint32_t turns) {
+    [[nodiscard]] static std::vector<Run> measured(FixedWorkMix& mix, const std::vector<BlockShape>& shapes, int rounds,
+                                                   std::uint32_t iterations) {
         std::vector<Run> runs;
         for (const auto& shape : shapes) {
-            const FixedWorkMix::Work work{shape, rounds, turns};
-            auto history = history_of(lives.run(work));
-            const double rate = lives.rate(work, history);
+            const FixedWorkMix::Work work{shape, rounds, iterations};
+            auto history = history_of(mix.run(work));
+            const double rate = mix.rate(work, history);
             runs.push_back({work, std::move(history), rate});
         }
         return runs;
@@ -128,16 +128,9 @@ private:
             {"mean", "warps", {}},       {"nearly_always", "warps", {}}, {"in_the_middle", "warps", {}},
             {"tail", "share", {}},       {"ended_early", "share", {}},   {"rate", "instructions/cycle", {}}};
         for (const auto& [work, history, rate] : runs) {
-            const double row[] = {static_cast<double>(work.blocks.warps),
-                                  static_cast<double>(work.blocks.per_sm),
-                                  static_cast<double>(history.attained),
-                                  history.mean,
-                                  static_cast<double>(all_but(history.shares, kHardlyEver)),
-                                  static_cast<double>(all_but(history.middle, kHardlyEver)),
-                                  history.tail,
-                                  history.ended_early,
-                                  rate};
-            for (std::size_t i = 0; i < trace.columns.size(); ++i) trace.columns[i].values.push_back(row[i]);
+            trace.add_row(work.blocks.warps, work.blocks.per_sm, history.attained, history.mean,
+                          all_but(history.shares, kHardlyEver), all_but(history.middle, kHardlyEver), history.tail,
+                          history.ended_early, rate);
         }
         trace.plot = {fmt::format("Warps of an SM ({}{})", setup,
                                   rounds == 1 ? "" : fmt::format(", {} times as many blocks as fit", rounds)),
@@ -155,10 +148,8 @@ private:
                              .experiment = "occupancy_over_time"};
         trace.columns = {{"time", "share", {}}, {"warps", "count", {}}};
         const std::size_t every = std::max<std::size_t>(1, steps.size() / kMostSteps);
-        for (std::size_t i = 0; i < steps.size(); i += every) {
-            trace.columns[0].values.push_back(steps[i].cycles / steps.back().cycles);
-            trace.columns[1].values.push_back(steps[i].warps);
-        }
+        for (std::size_t i = 0; i < steps.size(); i += every)
+            trace.add_row(steps[i].cycles / steps.back().cycles, steps[i].warps);
         trace.plot = {
             fmt::format("Warps of one SM, two blocks at a time ({})", setup), "time", {"warps"}, false, false};
         outcome_.traces.push_back(std::move(trace));
@@ -177,21 +168,23 @@ Outcome run(Context& context) { return watched(context, measure); }
 }  // namespace
 
 Experiment occupancy_over_time_experiment() {
-    return {.id = "occupancy_over_time",
-            .title =
-                "how occupancy varies over a launch: unequal schedulers, block sizes, persistent threads and "
-                "oversubscription",
-            .source = "Volkov 2016, 5.6, 5.8 and 5.9",
-            .method = "occupancy-and-models",
-            .explanation =
-                "Warps that each do the same work are launched all at once. Then eight times as many as fit are "
-                "launched in blocks of each size, and last in one block of more and more warps. Each warp records "
-                "when it began and ended, which gives the number of resident warps of an SM at any time.",
-            .needs = {},
-            .after = {"clock"},
-            .provides = {},
-            .run = run,
-            .part_of_scan = PartOfScan::on_request};
+    return {
+        .id = "occupancy_over_time",
+        .title =
+            "number of resident warps over a launch: with unequal schedulers, by block size, with persistent threads, "
+            "and with more blocks than fit",
+        .source = "Volkov 2016, 5.6, 5.8 and 5.9",
+        .method = "occupancy-and-models",
+        .explanation =
+            "Warps that each do the same work are launched in one block of more and more warps. Then blocks of each "
+            "size are launched: all that fit, and then eight times that number. Each warp records when it began and "
+            "ended, "
+            "which gives the number of resident warps of an SM at any time.",
+        .needs = {},
+        .after = {"clock"},
+        .provides = {},
+        .run = run,
+        .part_of_scan = PartOfScan::on_request};
 }
 
 }  // namespace gputomo::experiments

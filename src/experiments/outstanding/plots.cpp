@@ -38,20 +38,25 @@ void plot(Setup& setup, const std::string& name, InFlightShape shape, const InFl
                   false,
                   true};
     const int most = std::min(kLargestBlock, setup.cached.most_threads(shape));
+    std::vector<InFlightPoint> points;
+    std::vector<double> listed;
     for (int threads = step; threads <= most; threads += step) {
         const auto point = setup.cached.measure(shape, pattern, threads);
         if (!point) break;
-        trace.columns[0].values.push_back(threads);
-        trace.columns[1].values.push_back(point->listed);
-        trace.columns[3].values.push_back(point->complete);
+        points.push_back(*point);
+        listed.push_back(point->listed);
     }
-    trace.columns[2].values = neighbour_variance(trace.columns[1].values);
+    const auto variance = neighbour_variance(listed);
+    for (std::size_t i = 0; i < points.size(); ++i)
+        trace.add_row(points[i].threads, listed[i], variance[i], points[i].complete);
     setup.outcome.traces.push_back(std::move(trace));
 }
 
 /// Plots launches of many loads that each differ from the first plot in one thing. The differences show what limits the
 /// loads in flight.
 void plot_variations_of_many(Setup& setup) {
+    // 32 loads of each thread exceed what any SM so far has in flight. The curves bend over hundreds of threads, so two
+    // warps between points show their shape.
     constexpr int kMany = 32, kStep = 64;
     plot(setup, "many", {.count = kMany}, {.share = kWarpSize}, kStep);
     plot(setup, "many_far", {.access = InFlightAccess::load_far, .count = kMany}, {.share = kWarpSize}, kStep);
@@ -68,7 +73,7 @@ void plot_variations_of_many(Setup& setup) {
 }  // namespace
 
 void plot_paper(Setup& setup) {
-    constexpr int kStep = 2;
+    constexpr int kStep = 2;  // Lashgar 2015, 3.1
     for (const auto& wanted : kPaperPlots) {
         if (setup.warp_loads > 0 && wanted.loads > setup.warp_loads) continue;
         setup.context.progress(0.8, wanted.name);
@@ -77,7 +82,7 @@ void plot_paper(Setup& setup) {
 }
 
 void plot_other_accesses(Setup& setup) {
-    constexpr int kStep = 32;
+    constexpr int kStep = kWarpSize;  // whole warps; the paper has no such plots to compare with
     plot(setup, "random_x1", {.count = 1}, {.shuffled = true}, kStep);
     plot(setup, "strided_x1", {.count = 1}, {.share = 4, .sectors = 4}, kStep);
     for (const auto access : {InFlightAccess::store, InFlightAccess::atomic, InFlightAccess::load_far})

@@ -1,17 +1,19 @@
 #include "experiments/outstanding/surface.hpp"
 
+#include "units/statistics.hpp"
 #include "units/warp.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace gputomo::experiments {
 namespace {
 
-constexpr int kMostThreads = 1024;
+constexpr int kMostThreads = 1024;  ///< of a block; no GPU so far has larger ones
 constexpr std::int64_t kLine = kInFlightLine;
-constexpr std::int64_t kSector = 32;
+constexpr std::int64_t kSector = 32;  ///< bytes that a miss fetches, on every GPU since Fermi
 /// Lines of the first pass of a block: at least as many as a thread has accesses.
 constexpr std::int64_t kWarmLines = 128;
 /// The array takes this share of the L2, so that other data do not evict it. A smaller array is reused more often.
@@ -53,6 +55,7 @@ std::int64_t line_of(const InFlightPattern& pattern, int thread) {
 
 /// Whether the two fastest runs take nearly the same time: then neither has an outlier.
 bool fastest_agree(std::vector<double> slowest) {
+    // A chosen value. With a larger share two outliers could agree; with a smaller one jitter would repeat more points.
     constexpr double kNearly = 0.02;
     std::nth_element(slowest.begin(), slowest.begin() + 1, slowest.end());
     return slowest[1] - slowest[0] <= kNearly * slowest[0];
@@ -64,9 +67,7 @@ double slowest_usual(const std::vector<std::vector<double>>& runs) {
     for (std::size_t warp = 0; warp < runs.front().size(); ++warp) {
         std::vector<double> times;
         for (const auto& run : runs) times.push_back(run[warp]);
-        const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
-        std::nth_element(times.begin(), middle, times.end());
-        slowest = std::max(slowest, *middle);
+        slowest = std::max(slowest, median(std::move(times)));
     }
     return slowest;
 }

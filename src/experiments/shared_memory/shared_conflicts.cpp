@@ -52,6 +52,7 @@ public:
     }
 
 private:
+    /// The fewest of which a median leaves out one outlier.
     static constexpr int kReadings = 3;
     const PatternLatency& latency_;
     double free_;
@@ -88,10 +89,8 @@ results::Trace stride_trace(const PatternLatency& latency, std::uint32_t warp_si
     results::Trace trace{.name = "shared_latency/strides", .experiment = "shared_latency"};
     trace.columns = {{"stride", "words", {}}, {"latency", "cycles", {}}};
     trace.plot = {"Shared memory: latency of a warp's load against stride", "stride", {"latency"}, false, false};
-    for (std::uint32_t stride = 0; stride < kLargestStride; ++stride) {
-        trace.columns[0].values.push_back(stride);
-        trace.columns[1].values.push_back(latency(strided_offsets(warp_size, stride)));
-    }
+    for (std::uint32_t stride = 0; stride < kLargestStride; ++stride)
+        trace.add_row(stride, latency(strided_offsets(warp_size, stride)));
     return trace;
 }
 

@@ -40,48 +40,48 @@ constexpr std::uint64_t kRepeats = 5;
 constexpr double kLeastCost = 8;
 
 /// The path of global loads as earlier experiments found it.
-struct Reach {
+struct KnownTranslation {
     std::uint64_t span = 0;     ///< bytes of the largest TLB entry
     std::uint64_t entries = 0;  ///< of all TLBs
     std::uint64_t cached = 0;   ///< most bytes that the last cache may hold
     std::uint64_t window = 0;   ///< bytes whose pages are active at once; 0: all
 };
 
-std::optional<Reach> known_reach(const Findings& findings) {
-    Reach reach;
+std::optional<KnownTranslation> known_translation(const Findings& findings) {
+    KnownTranslation known;
     for (const auto& name : names_of(findings, "paths.global.tlbs")) {
         const auto span = findings.number("tlbs." + name + ".span"),
                    entries = findings.number("tlbs." + name + ".entries");
         if (!span || !entries) return std::nullopt;
-        reach.span = std::max(reach.span, static_cast<std::uint64_t>(*span));
-        reach.entries += static_cast<std::uint64_t>(*entries);
+        known.span = std::max(known.span, static_cast<std::uint64_t>(*span));
+        known.entries += static_cast<std::uint64_t>(*entries);
     }
     const auto caches = names_of(findings, "paths.global.caches");
-    if (reach.entries == 0 || caches.empty()) return std::nullopt;
-    reach.cached = static_cast<std::uint64_t>(most_capacity(findings, caches.back()));
-    reach.window = static_cast<std::uint64_t>(findings.number("paths.global.page_window").value_or(0));
-    return reach.cached == 0 ? std::nullopt : std::optional(reach);
+    if (known.entries == 0 || caches.empty()) return std::nullopt;
+    known.cached = static_cast<std::uint64_t>(most_capacity(findings, caches.back()));
+    known.window = static_cast<std::uint64_t>(findings.number("paths.global.page_window").value_or(0));
+    return known.cached == 0 ? std::nullopt : std::optional(known);
 }
 
 /// The pages of a chase in a plain array.
 class PageSequences {
 public:
-    explicit PageSequences(const Reach& reach)
-        : reach_(reach), apart_(std::max(kApart, kTurnover * reach.entries / kCounted / 2 * 2)) {}
+    explicit PageSequences(const KnownTranslation& known)
+        : known_(known), apart_(std::max(kApart, kTurnover * known.entries / kCounted / 2 * 2)) {}
     /// Bytes of the pages that are visited and of those that flush the cache.
-    [[nodiscard]] std::uint64_t bytes() const { return (kCounted * apart_ + flushing_pages()) * reach_.span; }
-    [[nodiscard]] std::uint64_t elements() const { return kCounted * apart_ + kTurnover * reach_.cached / kLine; }
+    [[nodiscard]] std::uint64_t bytes() const { return (kCounted * apart_ + flushing_pages()) * known_.span; }
+    [[nodiscard]] std::uint64_t elements() const { return kCounted * apart_ + kTurnover * known_.cached / kLine; }
 
     /// Offsets in the array, the timed pages last. `repeat` shifts the lines that are visited.
     [[nodiscard]] std::vector<std::uint64_t> sequence(std::uint64_t repeat, bool neighbours_first) const {
         std::vector<std::uint64_t> offsets;
         const auto visit = [&](std::uint64_t page) {
-            offsets.push_back(page * reach_.span + (page * kPlaces + repeat) * kLine % reach_.span);
+            offsets.push_back(page * known_.span + (page * kPlaces + repeat) * kLine % known_.span);
         };
         for (std::uint64_t page = 0; page < kCounted * apart_; ++page)
             if (page % apart_ > 1) visit(page);
-        for (std::uint64_t at = 0; at < kTurnover * reach_.cached; at += kLine)
-            offsets.push_back(kCounted * apart_ * reach_.span + at);
+        for (std::uint64_t at = 0; at < kTurnover * known_.cached; at += kLine)
+            offsets.push_back(kCounted * apart_ * known_.span + at);
         for (std::uint64_t i = 0; neighbours_first && i < kCounted; ++i) visit(i * apart_ + 1);
         for (std::uint64_t i = 0; i < kCounted; ++i) visit(i * apart_);
         return offsets;
@@ -90,8 +90,8 @@ public:
 private:
     /// Lines by which the offsets in neighbouring pages differ: an odd number.
     static constexpr std::uint64_t kPlaces = 37;
-    [[nodiscard]] std::uint64_t flushing_pages() const { return kTurnover * reach_.cached / reach_.span + 1; }
-    Reach reach_;
+    [[nodiscard]] std::uint64_t flushing_pages() const { return kTurnover * known_.cached / known_.span + 1; }
+    KnownTranslation known_;
     std::uint64_t apart_;  ///< pages from one timed page to the next
 };
 
@@ -126,12 +126,12 @@ private:
 
 Outcome measure(Context& context) {
     Outcome outcome;
-    const auto reach = known_reach(context.findings);
-    if (!reach || aliased_page(context.device) > 0) return outcome;
-    const PageSequences sequences(*reach);
+    const auto known = known_translation(context.findings);
+    if (!known || aliased_page(context.device) > 0) return outcome;
+    const PageSequences sequences(*known);
     const auto memory =
         static_cast<std::uint64_t>(context.device.attribute(device::Attribute::total_memory_bytes).value_or(0));
-    const std::uint64_t most = std::min(memory / 2, reach->window > 0 ? reach->window : memory);
+    const std::uint64_t most = std::min(memory / 2, known->window > 0 ? known->window : memory);
     if (sequences.bytes() > most || sequences.elements() > kMostElements) {
         outcome.warnings.push_back(fmt::format(
             "page_walk: nothing was measured, because TLBs and caches are too large to be flushed within {} MiB",

@@ -36,8 +36,8 @@ struct KnownTlb {
     std::string name;
     std::uint64_t reach = 0, most = 0;  ///< bytes: the lower and upper end of the reach
     std::uint64_t step = 0;             ///< bytes; addresses this far apart have different entries, as far as is known
-    std::uint64_t hidden = 0;  ///< bytes that an entry of the previous level spans, within which it filters lookups
-    double penalty = 0;        ///< cycles of a miss
+    std::uint64_t filtered = 0;  ///< bytes that an entry of the previous level spans, within which it filters lookups
+    double penalty = 0;          ///< cycles of a miss
 };
 
 /// The TLBs of a path as earlier experiments found them, up to the first whose reach is unknown.
@@ -70,7 +70,7 @@ Arrays arrays_in(const Window& window, std::uint64_t page, const KnownTlb& tlb, 
     if (count == 0 || rivals > kMostLoads || second + rivals * step > window.bytes) return {};
     const std::uint64_t apart = std::clamp(page / (2 * rivals) / kWord * kWord, kWord, kSpread);
     // Neighbours are visited long after each other, when the previous level has evicted the entry that spans both.
-    const std::uint64_t neighbours = std::clamp<std::uint64_t>(tlb.hidden / step, 1, count);
+    const std::uint64_t neighbours = std::clamp<std::uint64_t>(tlb.filtered / step, 1, count);
     const auto fill = [&](std::vector<device::Address>& array, device::Address begin, std::uint64_t entries,
                           std::uint64_t odd) {
         for (std::uint64_t first = 0; first < neighbours; ++first)
@@ -106,17 +106,21 @@ private:
         const std::uint64_t entry = tlb.step % std::max<std::uint64_t>(page_, 1) == 0 ? tlb.step : 0;
         const std::uint64_t word = aliases ? std::max({page_, entry, std::bit_ceil(both / kMostMappings)}) : kSmallPage;
         const std::uint64_t step = std::max(tlb.step, word);
-        if (!aliases && both > kMostMemory) return warn(tlb, "reaches farther than the arrays can");
+        if (!aliases && both > kMostMemory)
+            return warn(tlb, "reaches farther than the largest arrays of this test, 1 GiB");
         // Parts of a step take a whole one.
         const std::uint64_t words = both / word + 3 * step / word;
         const auto mapped = aliases ? MappedWindow::aliased(context_.device, word, words)
                                     : MappedWindow::plain(context_.device, words * word, word);
         const auto arrays = arrays_in(mapped.window(), aliases ? page_ : kSmallPage, tlb, step);
         if (arrays[0].empty())
-            return warn(tlb, "has too many entries: touching all of them from every SM would take minutes");
+            return warn(
+                tlb,
+                fmt::format("needs more than {} loads from each SM, which take minutes, or more memory than is mapped",
+                            kMostLoads));
         const auto cache = static_cast<double>(largest_cache(context_));
         if (cache > 0 && static_cast<double>((arrays[0].size() + arrays[1].size()) * kSpread) > kPartOfCache * cache)
-            return warn(tlb, "has too many entries: one line for each does not fit the last cache");
+            return warn(tlb, "has too many entries: one line for each takes more than half of the last cache");
         InterferenceChase competition(context_.device, LoadHint::l2_only);
         competition.set_arrays(arrays[0], arrays[1]);
         const auto sharing = compete_with_all(context_, competition, tlb.penalty);

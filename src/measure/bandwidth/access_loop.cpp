@@ -140,7 +140,7 @@ ptx::KernelBuilder access_loop_kernel(ptx::Target target, AccessForm form) {
     const Reg base = k.param(Type::u64, "base"), lanes = k.param(Type::u64, "lanes"),
               start = k.param(Type::u32, "start"), mask = k.param(Type::u32, "mask");
     const Reg step = k.param(Type::u32, "step"), every = k.param(Type::u32, "every"), zero = k.param(Type::u32, "zero"),
-              iterations = k.param(Type::u32, "turns");
+              iterations = k.param(Type::u32, "iterations");
     const Reg results = k.param(Type::u64, "results");
     const Reg other_base = form.mixed ? k.param(Type::u64, "other_base") : base,
               other_mask = form.mixed ? k.param(Type::u32, "other_mask") : mask;

@@ -37,7 +37,7 @@ struct AccessShape {
     int every = 1;  ///< only every n-th warp of a block takes part: 4 puts all of them on one of four schedulers
 };
 
-/// Where accesses go. `bytes` is a power of two, at most 2^31. A warp's accesses of one iteration may extend behind
+/// Where accesses go. `bytes` is a power of two, at most 2^31. A warp's accesses of one iteration may extend beyond
 /// them, so the allocation must be larger by that much.
 struct AccessArea {
     device::Address base = 0;
@@ -49,6 +49,7 @@ struct AccessArea {
 /// A kernel with one form of access, launched with varying shapes.
 class AccessLoop {
 public:
+    /// The largest block of all GPUs so far has 32 warps.
     static constexpr int kWarp = kWarpSize, kMostWarps = 32;
 
     /// `offset_of(lane)`: bytes from a warp's position to the lane's. Throws CodeMismatch if the machine code has

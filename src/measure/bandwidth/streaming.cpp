@@ -14,7 +14,7 @@ using ptx::Reg;
 using ptx::Type;
 using ptx::Vec;
 
-constexpr std::int64_t kAccessBytes = 16;
+constexpr std::int64_t kAccessBytes = 16;  ///< the widest access of a thread (PTX: v4.u32)
 
 /// The loop must contain whole vector accesses, not words.
 std::vector<CodeExpectation> looped_accesses(StreamKind kind, int unroll) {
@@ -44,7 +44,7 @@ ptx::KernelBuilder streaming_kernel(ptx::Target target, StreamKind kind, int unr
     const Reg from = k.param(Type::u64, "from");
     const Reg to = k.param(Type::u64, "to");
     const Reg step = k.param(Type::u64, "step");  // bytes between successive accesses of a thread
-    const Reg iterations = k.param(Type::u32, "turns");
+    const Reg iterations = k.param(Type::u32, "iterations");
     const Reg index = k.thread_index();
     const Reg source = k.element(from, index, Bytes{kAccessBytes});
     const Reg target_address = k.element(to, index, Bytes{kAccessBytes});

@@ -26,7 +26,7 @@ struct StreamShape {
 /// A streaming kernel over arrays that belong to the caller.
 class Streaming {
 public:
-    /// `arrays`: start of the array that is read. A copy is written `size` bytes behind it.
+    /// `arrays`: start of the array that is read. A copy is written `size` bytes after it.
     Streaming(device::Device& device, StreamKind kind, StreamShape shape, device::Address arrays, Bytes size);
 
     /// Whether the device has the registers for a block of this shape.

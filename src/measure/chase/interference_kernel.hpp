@@ -1,4 +1,4 @@
-// The kernel behind InterferenceChase and the layout of its results.
+// The kernel of InterferenceChase and the layout of its results.
 #pragma once
 
 #include "measure/chase/pointer_chase.hpp"
@@ -15,7 +15,7 @@ struct InterferenceResults {
     std::uint32_t done = 0;                        ///< 1: both blocks took part
     std::uint32_t rival_begin = 0, rival_end = 0;  ///< clock around the rival's last pass
 };
-static_assert(sizeof(InterferenceResults) % 8 == 0);  // addresses are stored behind it
+static_assert(sizeof(InterferenceResults) % 8 == 0);  // addresses are stored after it
 
 /// Loads in one loop iteration of a pass. More would exceed small instruction caches; fewer would time the loop's own
 /// instructions.

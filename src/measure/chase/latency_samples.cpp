@@ -67,7 +67,7 @@ void append_flush(ptx::KernelBuilder& k, Reg shared, Reg samples, Reg iterations
 ptx::KernelBuilder latency_samples_kernel(ptx::Target target) {
     ptx::KernelBuilder k("latency_samples", target);
     const LineArguments lines = line_parameters(k);
-    const Reg iterations = k.param(Type::u32, "turns"), samplers = k.param(Type::u32, "samplers"),
+    const Reg iterations = k.param(Type::u32, "iterations"), samplers = k.param(Type::u32, "samplers"),
               records = k.param(Type::u64, "records"), samples = k.param(Type::u64, "samples");
     const Reg warp = k.reg(Type::u32), first_lane = k.reg(Type::pred), early = k.reg(Type::pred),
               sampling = k.reg(Type::pred), slot = k.reg(Type::u32);

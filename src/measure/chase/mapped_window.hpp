@@ -16,7 +16,7 @@ struct Window {
     bool aliased = false;  ///< every word maps to the same physical memory
 };
 
-/// Memory behind a window. Where the device can, one physical page is mapped at many virtual addresses, so that data
+/// The memory of a window. Where the device can, one physical page is mapped at many virtual addresses, so that data
 /// stay in a cache and only translation varies. Otherwise it is a plain array.
 class MappedWindow {
 public:

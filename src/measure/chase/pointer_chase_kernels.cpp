@@ -22,7 +22,7 @@ struct ChaseParameters {
 ChaseParameters declare_parameters(ptx::KernelBuilder& k, LoadHint hint) {
     const Reg start = k.param(Type::u64, "start");
     const Reg warm = k.param(Type::u32, "warm");
-    const Reg iterations = k.param(Type::u32, "turns");
+    const Reg iterations = k.param(Type::u32, "iterations");
     const Reg wanted_sm = k.param(Type::u32, "wanted_sm");
     const Reg results = k.param(Type::u64, "results");
     if (hint == LoadHint::constant) static_cast<void>(k.array(constant_array()));
@@ -49,7 +49,7 @@ void append_claim(ptx::KernelBuilder& k, const ChaseParameters& parameters, Labe
     k.when(lost)("bra", leave);
 }
 
-/// Copies `words` words of records from shared to global memory, behind the header.
+/// Copies `words` words of records from shared to global memory, after the header.
 void append_dump(ptx::KernelBuilder& k, Reg records, Reg words, Reg results) {
     const Reg word = k.reg(Type::u32);
     k.loop(words, [&](Reg i) {

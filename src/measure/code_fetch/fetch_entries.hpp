@@ -24,7 +24,7 @@ public:
     explicit FetchEntries(device::Device& device);
     /// Compiles the kernel ahead of its use.
     static void compile_ahead(device::Device& device);
-    /// Visits every `every`-th piece `laps` times, after two passes that do not count. Empty if the compiler changed
+    /// Visits every `every`-th piece `passes` times, after two passes that do not count. Empty if the compiler changed
     /// the rows.
     [[nodiscard]] std::vector<FetchPlaceTimes> run(std::uint32_t every, std::size_t passes);
     [[nodiscard]] const CompiledKernel& compiled() const { return kernel_; }

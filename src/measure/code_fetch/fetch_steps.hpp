@@ -15,7 +15,7 @@ struct FetchStep {
     double cycles = 0;
 };
 
-/// One warp repeatedly comes to a barrier and reads the clock several times behind it. Meanwhile another warp runs
+/// One warp repeatedly comes to a barrier and reads the clock several times after it. Meanwhile another warp runs
 /// through `sweep` bytes of code, more than the first instruction cache holds (Wong 2010, IV-K4, where seven warps
 /// evict one line at any time). So none of the reads' code is in that cache; the warp itself holds only its last
 /// fetch.

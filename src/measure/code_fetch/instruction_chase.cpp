@@ -231,7 +231,7 @@ deduce::Chase InstructionChase::chase() {
     return [this](const deduce::ChaseRequest& request) { return answer(request, contiguous_ ? kHead : 0); };
 }
 
-deduce::Chase InstructionChase::chase_behind() {
+deduce::Chase InstructionChase::chase_beyond_first() {
     return [this](const deduce::ChaseRequest& request) { return answer(request, 0); };
 }
 

@@ -30,7 +30,7 @@ public:
     /// Chases for the first cache and for those below it: cycles by which each visit exceeds one that the cache
     /// answers at once.
     [[nodiscard]] deduce::Chase chase();
-    [[nodiscard]] deduce::Chase chase_behind();
+    [[nodiscard]] deduce::Chase chase_beyond_first();
     /// Cycles of `loads` visits after `warm` untimed ones, on SM `sm` if one is given. Empty if no block reached it.
     [[nodiscard]] std::vector<double> latencies(const std::vector<std::uint64_t>& offsets, std::uint64_t warm,
                                                 std::uint64_t loads, std::optional<std::uint32_t> sm);
@@ -61,8 +61,8 @@ public:
     void describe(double fraction, std::string what) { fraction_ = fraction, what_ = std::move(what); }
 
     [[nodiscard]] std::uint64_t slot_bytes() const { return code_chase::kSlotInstructions * instruction_bytes_; }
-    /// Bytes of code that sequences may reach, less the room that moves them out of the dispatcher's way.
-    [[nodiscard]] std::uint64_t room() const { return slots_ * slot_bytes() - code_chase::kHead; }
+    /// Bytes of code that sequences may visit, less the bytes that keep them out of the dispatcher's way.
+    [[nodiscard]] std::uint64_t code_bytes() const { return slots_ * slot_bytes() - code_chase::kHead; }
     /// Most visits of each block that shared memory holds when two blocks run.
     [[nodiscard]] std::size_t most_interfering_visits() const { return words_ / 4 - 2; }
     /// Most visits of a sequence whose jumps fit the first constant cache. Each jump reads an entry of the jump table,
@@ -104,7 +104,7 @@ private:
     std::uint32_t words_ = 0;  ///< of shared memory
     bool contiguous_ = false;
     std::uint64_t dispatcher_bytes_ = code_chase::kHead;
-    std::uint32_t constants_ = 0;  ///< bytes that the slot behind the others reads
+    std::uint32_t constants_ = 0;  ///< bytes that the slot after the others reads
     double base_ = 0;              ///< cycles of a visit that the cache answers at once, recording included
     double fraction_ = 0;
     std::string what_ = "instruction chase";

@@ -55,7 +55,7 @@ ChaseRegisters declare_parameters(ptx::KernelBuilder& k) {
 }
 
 /// Lets the first thread of one block go on, and on the rival's SM the rival's thread of another block. The rival's
-/// order and records lie behind the first block's.
+/// order and records follow the first block's.
 void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
     const Reg any = k.reg(Type::pred), may = k.reg(Type::pred), free = k.reg(Type::pred), first = k.reg(Type::pred),
               other = k.reg(Type::pred), taken = k.reg(Type::u32), continues = k.reg(Type::u32),
@@ -101,7 +101,7 @@ void append_claim(ptx::KernelBuilder& k, const ChaseRegisters& p, Label leave) {
     k("st.global.u32", Mem{slot}, k.special(SpecialRegister::warpid));
 }
 
-/// A slot behind the others that waits for the other block.
+/// A slot after the others that waits for the other block.
 void append_meeting(ptx::KernelBuilder& k, const ChaseRegisters& p) {
     const Reg before = k.reg(Type::u32), wanted = k.reg(Type::u32), come = k.reg(Type::u32), spins = k.reg(Type::u32),
               alone = k.reg(Type::pred), patient = k.reg(Type::pred);
@@ -120,7 +120,7 @@ void append_meeting(ptx::KernelBuilder& k, const ChaseRegisters& p) {
         [] {});
 }
 
-/// The slot behind the others that reads constants.
+/// The slot after the others that reads constants.
 void append_constants(ptx::KernelBuilder& k, const ChaseRegisters& p, Reg base, Reg sum) {
     const Reg offset = k.reg(Type::u32), word = k.reg(Type::u32), more = k.reg(Type::pred), at = k.reg(Type::u64);
     k("mov.u32", offset, 0);

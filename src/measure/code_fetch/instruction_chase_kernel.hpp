@@ -19,7 +19,7 @@ inline constexpr std::uint32_t kAnySm = 0xffff'ffff, kNoSm = 0xffff'fffe;
 /// Results: u32 claim flag, unused word, rival's claim flag, number of arrivals at the meeting point, hardware slots
 /// of both warps. The records follow, a u32 clock reading each, and then the rival's.
 inline constexpr std::int64_t kHeaderBytes = 32, kRivalClaim = 8, kMeetings = 12, kWarpSlot = 16, kRivalsSlot = 20;
-/// Entries of the jump table behind those of the slots: code that reads constants, and code that waits for the other
+/// Entries of the jump table after those of the slots: code that reads constants, and code that waits for the other
 /// block.
 inline constexpr std::uint32_t kConstantsEntry = 0, kMeetingEntry = 1, kFurtherEntries = 2;
 /// Bytes of an entry of the jump table, which lies in constant memory, and of a constant cache line.

@@ -14,7 +14,7 @@ namespace gputomo::measure::code_chase {
 struct Layout {
     std::size_t dispatcher = 0, length = 0;  ///< of the dispatcher, up to its jump
     std::size_t first_slot = 0;
-    /// The compiler put the dispatcher, or a part of it, behind the slots.
+    /// The compiler put the dispatcher, or a part of it, after the slots.
     [[nodiscard]] bool apart() const { return dispatcher > first_slot; }
 };
 

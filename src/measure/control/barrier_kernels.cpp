@@ -17,8 +17,8 @@ using ptx::Type;
 
 constexpr int kHalf = kWarpSize / 2;
 constexpr int kBothWarps = 2 * kWarpSize;
-constexpr int kWords = 6;  ///< start, two arrivals, two departures, the value seen
-/// Warp 1 arrives this often in place of threads that do not come. If the barrier counts threads, it needs four of
+constexpr int kWords = 6;  ///< start, two arrivals, two departures, the value that the thread read
+/// Warp 1 arrives this often in place of threads that do not arrive. If the barrier counts threads, it needs four of
 /// these arrivals; more do no harm.
 constexpr int kRescues = 8;
 /// Different code on the two sides of a branch keeps the compiler from merging them.
@@ -46,12 +46,12 @@ struct Body {
         results = k.param(Type::u64, "results");
         thread = k.special(SpecialRegister::tid_x);
         times = k.regs(Type::u32, 5);
-        seen = k.reg(Type::u32);
+        read_value = k.reg(Type::u32);
         value = k.reg(Type::u32);
         words = k.shared("words", Bytes{4 * kBothWarps});
         slot = k.reg(Type::u32);
         for (const Reg r : times) k("mov.u32", r, 0);
-        k("mov.u32", seen, 0);
+        k("mov.u32", read_value, 0);
         k("mov.u32", value, thread);
         k("mad.lo.u32", slot, thread, 4, words);
         k("st.volatile.shared.u32", Mem{slot}, 0);
@@ -63,7 +63,7 @@ struct Body {
     void finish() {
         const Reg mine = k.element(results, thread, Bytes{4 * kWords});
         for (int i = 0; i < 5; ++i) k("st.global.u32", Mem{mine, 4 * i}, times[static_cast<std::size_t>(i)]);
-        k("st.global.u32", Mem{mine, 20}, seen);
+        k("st.global.u32", Mem{mine, 20}, read_value);
         k("st.shared.u32", Mem{slot}, value);
     }
     Reg below(int limit) {
@@ -71,14 +71,15 @@ struct Body {
         k("setp.lt.u32", p, thread, limit);
         return p;
     }
-    /// The barrier number `which` that this thread comes to.
+    /// Passes barrier number `which` of this thread and records when it arrived and left.
     void pass(int which, const std::function<void()>& barrier) {
         k("mov.u32", times[static_cast<std::size_t>(1 + 2 * which)], SpecialRegister::clock);
         barrier();
         k("mov.u32", times[static_cast<std::size_t>(2 + 2 * which)], SpecialRegister::clock);
     }
+    /// Code that differs for each `which`.
     void side(int which) { append_marked(k, value, thread, kSideMark + static_cast<std::uint32_t>(which), kSidePairs); }
-    /// Waits until the flag is set, for at most kBarrierPatience cycles; `seen` is the flag.
+    /// Waits until the flag is set, for at most kBarrierPatience cycles; `read_value` is the flag.
     void wait_for_flag() {
         const Reg start = k.clock32();
         const Reg spent = k.reg(Type::u32);
@@ -87,18 +88,28 @@ struct Body {
         const ptx::Label top = k.label();
         const ptx::Label out = k.label();
         k.place(top);
-        k("ld.volatile.shared.u32", seen, Mem{words});
-        k("setp.eq.u32", unset, seen, 0);
+        k("ld.volatile.shared.u32", read_value, Mem{words});
+        k("setp.eq.u32", unset, read_value, 0);
         k.unless(unset)("bra", out);
         k("sub.u32", spent, k.clock32(), start);
         k("setp.lt.u32", more, spent, kBarrierPatience);
         k.when(more)("bra", top);
         k.place(out);
     }
+    /// The halves of the first warp pass their first barrier on different sides of a branch.
+    void pass_on_both_sides(int first_side, const std::function<void()>& barrier) {
+        const auto one_side = [&](int before) {
+            side(before);
+            pass(0, barrier);
+            side(before + 1);
+        };
+        k.if_(
+            first_half, [&] { one_side(first_side); }, [&] { one_side(first_side + 2); });
+    }
     void set_flag() { k("st.volatile.shared.u32", Mem{words}, 1); }
 
     ptx::KernelBuilder& k;
-    Reg results, thread, seen, value, words, slot, first_warp, first_half;
+    Reg results, thread, read_value, value, words, slot, first_warp, first_half;
     std::vector<Reg> times;
 };
 
@@ -109,18 +120,7 @@ void halves(Body& b) {
         b.first_warp,
         [&] {
             b.side(0);
-            k.if_(
-                b.first_half,
-                [&] {
-                    b.side(1);
-                    b.pass(0, barrier);
-                    b.side(2);
-                },
-                [&] {
-                    b.side(3);
-                    b.pass(0, barrier);
-                    b.side(4);
-                });
+            b.pass_on_both_sides(1, barrier);
             b.set_flag();
         },
         [&] {
@@ -129,7 +129,7 @@ void halves(Body& b) {
             const Reg stuck = k.reg(Type::pred);
             k.loop(kRescues, [&] {
                 b.wait_for_flag();
-                k("setp.eq.u32", stuck, b.seen, 0);
+                k("setp.eq.u32", stuck, b.read_value, 0);
                 k.if_(stuck, [&] { k.when(half)(b.arrive(), 1, kBothWarps); });
             });
         });
@@ -154,7 +154,7 @@ void listing_5(Body& b) {
         [&] {
             b.side(2);
             b.pass(0, barrier);
-            k("ld.volatile.shared.u32", b.seen, Mem{other});
+            k("ld.volatile.shared.u32", b.read_value, Mem{other});
             b.side(3);
         });
 }
@@ -173,21 +173,7 @@ void listing_7(Body& b) {
     auto& k = b.k;
     const auto barrier = [&] { k(b.sync(), 0); };
     k.if_(
-        b.first_warp,
-        [&] {
-            k.if_(
-                b.first_half,
-                [&] {
-                    b.side(0);
-                    b.pass(0, barrier);
-                    b.side(1);
-                },
-                [&] {
-                    b.side(2);
-                    b.pass(0, barrier);
-                    b.side(3);
-                });
-        },
+        b.first_warp, [&] { b.pass_on_both_sides(0, barrier); },
         [&] {
             b.pass(0, barrier);
             b.pass(1, barrier);
@@ -232,7 +218,7 @@ std::vector<BarrierRecord> run_barrier_case(device::Device& device, BarrierCase 
         const auto since = [&](std::size_t i) -> std::int64_t {
             return static_cast<std::int32_t>(raw[kWords * t + i] - origin);
         };
-        BarrierRecord record{.recorded = raw[kWords * t] != 0, .seen = raw[kWords * t + 5]};
+        BarrierRecord record{.recorded = raw[kWords * t] != 0, .read_value = raw[kWords * t + 5]};
         for (std::size_t i = 0; i < 2; ++i) record.passages[i] = {since(1 + 2 * i), since(2 + 2 * i)};
         records.push_back(record);
     }

@@ -26,7 +26,7 @@ struct Passage {
 struct BarrierRecord {
     bool recorded = false;            ///< false for a thread that ended before
     std::array<Passage, 2> passages;  ///< its first and its second barrier
-    std::uint32_t seen = 0;           ///< the value that it read from shared memory, if it did
+    std::uint32_t read_value = 0;     ///< the value that it read from shared memory, if it did
 };
 
 /// The kernels, in blocks of two warps except listing_5.

@@ -19,7 +19,7 @@ inline constexpr int kPaths = 32;
 struct ThreadTimes {
     std::int64_t begin = 0;   ///< of the thread's own path
     std::int64_t end = 0;     ///< of the thread's own path
-    std::int64_t joined = 0;  ///< first clock read behind all paths
+    std::int64_t joined = 0;  ///< first clock read after all paths
 };
 
 /// if (key == 0) {...} else if (key == 1) {...} ... else if (key == 31) {...}, as in Wong 2010, Listing 3. The branch

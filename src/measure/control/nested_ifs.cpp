@@ -21,10 +21,10 @@ constexpr int kPairsIn = 6, kPairsOut = 2;
 constexpr std::uint32_t kInMark = 0x5eed'3000, kOutMark = 0x5eed'4000;
 
 void append_nest(ptx::KernelBuilder& k, Reg depth, Reg value, int level) {
-    const Reg stays = k.reg(Type::pred);
+    const Reg continues = k.reg(Type::pred);
     const ptx::Label join = k.label();
-    k("setp.le.u32", stays, depth, level);
-    k.when(stays)("bra", join);
+    k("setp.le.u32", continues, depth, level);
+    k.when(continues)("bra", join);
     append_marked(k, value, depth, kInMark + static_cast<std::uint32_t>(level), kPairsIn);
     if (level + 1 < NestedIfs::kNests) append_nest(k, depth, value, level + 1);
     k.place(join);

@@ -18,7 +18,7 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-/// Groups of kFew and of kMany branches behind four comparisons; the difference is the time of the further ones. Five
+/// Groups of kFew and of kMany branches after four comparisons; the difference is the time of the further ones. Five
 /// groups of four branches, with the code that they skip, fit an instruction cache of 4 KiB.
 constexpr int kGroups = 5;
 constexpr int kFew = 1;

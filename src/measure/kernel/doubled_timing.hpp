@@ -23,8 +23,8 @@ struct DoubledBody {
 /// Appends the passes. A barrier of the block precedes n copies and 2n copies.
 void append_doubled(ptx::KernelBuilder& kernel, const DoubledBody& body);
 
-/// For rates: `length` copies are the body of a loop that runs once and then 1 + `turns` times. Both runs execute the
-/// same code, so instruction fetch cancels; only the loop's own three instructions remain in the difference. (n
+/// For rates: `length` copies are the body of a loop that runs once and then 1 + `iterations` times. Both runs execute
+/// the same code, so instruction fetch cancels; only the loop's own three instructions remain in the difference. (n
 /// iterations against 2n can show up to 5% more than an H200's true rate. The warps of a loop drift apart, the last
 /// ones finish alone, and they need not do so to the same extent twice. One iteration leaves little room for that.)
 void append_timed_loop(ptx::KernelBuilder& kernel, const DoubledBody& body, ptx::Reg iterations);

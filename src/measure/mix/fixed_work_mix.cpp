@@ -23,7 +23,7 @@ constexpr Bytes kLeastShared{256};
 ptx::KernelBuilder fixed_work_mix_kernel(ptx::Target target, const MixShape& shape) {
     ptx::KernelBuilder k("lives_" + shape.name(), target);
     const LineArguments lines = line_parameters(k);
-    const Reg iterations = k.param(Type::u32, "turns"), zero = k.param(Type::f32, "zero"),
+    const Reg iterations = k.param(Type::u32, "iterations"), zero = k.param(Type::f32, "zero"),
               records = k.param(Type::u64, "records");
     MixCode code(k, shape);
     code.start(lines, zero);

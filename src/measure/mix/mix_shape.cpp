@@ -25,7 +25,7 @@ struct AccessFacts {
 
 constexpr int kAny = std::numeric_limits<int>::max();
 /// A dependent MMA waits for longer than the 15 cycles that one instruction can encode. The compiler therefore adds an
-/// instruction that only waits (`NOP`) behind each.
+/// instruction that only waits (`NOP`) after each.
 constexpr int kMostMma = kLoopLength / 2;
 constexpr std::array kFacts{
     AccessFacts{MixAccess::global, "global", "ld.global.b32", "ld.global.b64", "LDG", 4, 16},

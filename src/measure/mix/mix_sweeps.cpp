@@ -18,6 +18,7 @@ std::vector<int> mix_occupancies(int schedulers, int most) {
 }
 
 std::vector<int> mix_alphas(bool quick) {
+    // With 512 adds for each access, arithmetic limits all GPUs so far: more would repeat the last point.
     constexpr int kMost = 512;
     std::vector<int> alphas;
     for (double alpha = 1; alpha <= kMost * 1.01; alpha *= quick ? 4.0 : std::sqrt(2.0))

@@ -35,7 +35,7 @@ constexpr double kMuchLonger = 1.5;
 /// If a warp ran out of lines, its iterations are expected to be shorter than the shortest known mean by this factor.
 constexpr double kShorter = 0.8;
 /// Iterations beyond the intended ones: those in progress at the ends of phases.
-constexpr std::int64_t kBehind = 4;
+constexpr std::int64_t kFurther = 4;
 /// SM numbers are below this.
 constexpr std::int64_t kMostSmNumbers = 1024;
 /// Share of the work that may come from warps that waited for most of the window. A scheduler that prefers old warps
@@ -90,14 +90,14 @@ MixThroughput::MixThroughput(device::Device& device, const MixShape& shape, Link
 std::int64_t MixThroughput::iterations_for(const Window& window) const {
     const std::int64_t wanted =
         shortest_iteration_ > 0
-            ? static_cast<std::int64_t>((window.settle + window.cycles + window.after) / shortest_iteration_) + kBehind
-            : kBehind;
+            ? static_cast<std::int64_t>((window.settle + window.cycles + window.after) / shortest_iteration_) + kFurther
+            : kFurther;
     return shape_.lines() == 0 ? wanted : std::min<std::int64_t>(wanted, kMostLines / shape_.chains / shape_.lines());
 }
 
 double MixThroughput::least_cycles(const Window& window) const {
     if (shape_.lines() == 0 || array_.is_ring()) return kLeastWindow;
-    const std::int64_t most_iterations = kMostLines / shape_.lines() / shape_.chains - kBehind - 2;
+    const std::int64_t most_iterations = kMostLines / shape_.lines() / shape_.chains - kFurther - 2;
     return std::clamp(static_cast<double>(most_iterations) * shortest_iteration_ - window.settle - window.after,
                       kLeastWindow, least_window_);
 }
@@ -163,7 +163,7 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
         if (longest)
             window.cycles = std::max(
                 shortest_iteration_,
-                (static_cast<double>(kMostLines / shape_.lines() / shape_.chains) - kBehind) * shortest_iteration_ -
+                (static_cast<double>(kMostLines / shape_.lines() / shape_.chains) - kFurther) * shortest_iteration_ -
                     window.settle - window.after);
         const MixTimeline line =
             mix_timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));

@@ -21,10 +21,10 @@ using ptx::Type;
 constexpr int kOwnArguments = 3;
 /// More values than any GPU has registers for a thread (255).
 constexpr std::int64_t kMostValues = 320;
-/// Cycles for which a block stays. It must be so long that the last block of an SM starts before the first one ends;
-/// longer only costs time.
-constexpr std::uint32_t kStayCycles = 20'000;
-/// No SM so far holds more than 32 blocks; the records have room for twice as many.
+/// Cycles for which a block stays resident. It must be so long that the last block of an SM starts before the first one
+/// ends; longer only costs time.
+constexpr std::uint32_t kResidentCycles = 20'000;
+/// No SM so far holds more than 32 blocks; the records hold twice as many.
 constexpr std::uint32_t kMostBlocksPerSm = 64;
 
 struct Record {
@@ -122,7 +122,7 @@ bool ResidencyProbe::can_launch(int threads) {
 
 int ResidencyProbe::blocks_per_sm(int threads, Bytes shared, int expected) {
     const std::uint32_t blocks = sms_of(device_) * std::min(kMostBlocksPerSm, static_cast<std::uint32_t>(expected) + 1);
-    launch(blocks, threads, shared, kStayCycles);
+    launch(blocks, threads, shared, kResidentCycles);
     std::map<std::uint32_t, std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>>> by_sm;
     std::map<std::uint32_t, std::uint32_t> origins;
     for (const Record& record : records_.read<Record>(blocks)) {

@@ -50,6 +50,7 @@ ptx::Arg literal(std::string_view text) {
     throw std::logic_error(fmt::format("operation: '{}' is neither an operand nor a number", text));
 }
 
+/// Letters of an operation's text that name scratch registers.
 constexpr std::string_view kScratch = "tulq";
 
 Type scratch_type(char letter, Type chain) { return letter == 'q' ? Type::pred : letter == 'l' ? Type::b32 : chain; }

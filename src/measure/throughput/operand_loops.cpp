@@ -132,7 +132,7 @@ ptx::KernelBuilder operand_loops_kernel(ptx::Target target) {
     ptx::KernelBuilder k("operand_loops", target);
     const std::vector<Reg> values = k.regs(Type::f32, kRegisters);
     const Reg results = k.param(Type::u64, "results");
-    const Reg iterations = k.param(Type::u32, "turns");
+    const Reg iterations = k.param(Type::u32, "iterations");
     const Reg thread = k.special(ptx::SpecialRegister::tid_x);
     const Reg first = k.reg(Type::pred), lane = k.reg(Type::u32), warp = k.reg(Type::u32);
     const Reg mine = k.element(results, thread, Bytes{4 * kRegisters});

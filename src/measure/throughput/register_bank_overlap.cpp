@@ -6,7 +6,7 @@ namespace gputomo::measure {
 namespace {
 
 constexpr int kNone = 255;  ///< RZ, which occupies no bank
-constexpr int kWord = 4;
+constexpr int kWord = 4;    ///< bytes of a register
 
 /// Number of operands in the even and in the odd bank.
 using Banks = std::array<double, 2>;

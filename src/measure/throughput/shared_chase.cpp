@@ -15,7 +15,7 @@ using ptx::Type;
 /// The most threads that a block may have on any GPU so far.
 constexpr int kMaxThreads = 1024;
 
-/// The threads of the block share the work of writing the links. `turns` is the most that each writes.
+/// The threads of the block share the work of writing the links. `iterations` is the most that each writes.
 void append_links(ptx::KernelBuilder& k, Reg memory, Reg links, Reg count, Reg iterations) {
     const Reg i = k.special(ptx::SpecialRegister::tid_x);
     const Reg threads = k.special(ptx::SpecialRegister::ntid_x);
@@ -55,7 +55,7 @@ ptx::KernelBuilder shared_chase_kernel(ptx::Target target, SharedChase::Shape sh
     ptx::KernelBuilder k(fmt::format("shared_chase_v{}_x{}", shape.width, shape.chains), target);
     const Reg links = k.param(Type::u64, "links");
     const Reg count = k.param(Type::u32, "count");
-    const Reg iterations = k.param(Type::u32, "turns");
+    const Reg iterations = k.param(Type::u32, "iterations");
     const Reg starts = k.param(Type::u64, "starts");
     const Reg stamps = k.param(Type::u64, "stamps");
     const Reg results = k.param(Type::u64, "results");

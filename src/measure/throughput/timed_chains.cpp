@@ -135,7 +135,7 @@ ptx::KernelBuilder chain_loop_kernel(ptx::Target target, std::span<const LoopPar
     const Reg stride = k.param(Type::u32, "stride");
     const Reg results = k.param(Type::u64, "results");
     const Reg stamps = k.param(Type::u64, "stamps");
-    const Reg iterations = k.param(Type::u32, "turns");
+    const Reg iterations = k.param(Type::u32, "iterations");
     const Reg operands = operands_of_lane(k, base, stride);
     auto shared = load_shared(k, base);
     if (std::ranges::any_of(parts, [](const LoopPart& part) { return names(part.operation.code, 'm'); }))

@@ -1,4 +1,4 @@
-// The kernels behind arithmetic latency, throughput and units: chains of n and 2n operations between clock reads, and
+// The kernels of arithmetic latency, throughput and units: chains of n and 2n operations between clock reads, and
 // loops of chains.
 #pragma once
 

@@ -2,6 +2,7 @@
 
 #include "measure/kernel/device_facts.hpp"
 #include "units/error.hpp"
+#include "units/statistics.hpp"
 #include "units/warp.hpp"
 
 #include <fmt/format.h>
@@ -96,7 +97,7 @@ Nanoseconds KernelTiming::time(const KernelLaunch& launch, int blocks) {
 KernelSample KernelTiming::sample(const KernelLaunch& whole, const KernelLaunch& part, int blocks,
                                   const std::function<void()>& before) {
     const bool difference = part.grid.count() > 0;
-    const auto median = [&](const KernelLaunch& launch) {
+    const auto usual = [&](const KernelLaunch& launch) {
         std::vector<double> times;
         for (int i = 0; i <= kTimingLaunches; ++i) {
             if (before) before();
@@ -105,10 +106,9 @@ KernelSample KernelTiming::sample(const KernelLaunch& whole, const KernelLaunch&
             if (std::chrono::steady_clock::now() - begin > kSlow) return elapsed;
             if (i > 0) times.push_back(elapsed);
         }
-        std::ranges::nth_element(times, times.begin() + kTimingLaunches / 2);
-        return times[kTimingLaunches / 2];
+        return median(times);
     };
-    const double nanoseconds = median(whole) - (difference ? median(part) : 0);
+    const double nanoseconds = usual(whole) - (difference ? usual(part) : 0);
     const double mhz = current_sm_mhz(device_), cycles = nanoseconds * mhz / 1000;
     const auto count = static_cast<double>(whole.grid.count() - (difference ? part.grid.count() : 0)) * warps_;
     return {.blocks = blocks,

@@ -11,7 +11,7 @@
 namespace gputomo::measure::workload_data {
 namespace {
 
-constexpr int kThreads = 128;
+constexpr int kThreads = 128;  ///< of a block, as the kernels in kernels/ expect
 /// Values that a check compares. More take longer; fewer might miss a wrong block.
 constexpr std::int64_t kChecked = 1024;
 
@@ -29,6 +29,8 @@ std::uint32_t scrambled(std::uint32_t i) {
 /// A buffer of 32-bit words with word i = value(i), written in pieces.
 template <class Value>
 device::Buffer filled(device::Device& device, std::int64_t words, Value value) {
+    // Words on the host at a time: 16 MiB. A smaller number makes more copies; a larger one takes memory and is no
+    // faster.
     constexpr std::int64_t kPiece = std::int64_t{1} << 22;
     device::Buffer buffer(device, Bytes{words * 4});
     Words piece;
@@ -113,6 +115,7 @@ WorkloadData vector_abs_negative(device::Device& device, std::int64_t blocks) { 
 
 /// Checks option values by put-call parity: the difference of a call and a put.
 WorkloadData black_scholes(device::Device& device, std::int64_t blocks) {
+    // Interest, volatility, price of the share and years to expiry. Put-call parity holds for any values.
     constexpr float kRate = 0.02F, kVolatility = 0.3F, kPrice = 25, kYears = 1.5F;
     const std::int64_t n = blocks * kThreads;
     const auto strike = [](std::int64_t i) { return 10 + static_cast<float>(i % 64); };
@@ -126,6 +129,7 @@ WorkloadData black_scholes(device::Device& device, std::int64_t blocks) {
     const device::Address calls = data.buffers[0].address();
     data.check = checks(
         device, data.buffers[1].address(), kThreads, [&device, calls, strike](std::int64_t i, std::uint32_t found) {
+            // Single precision and approximate functions err by less; a wrong block is off by far more.
             constexpr double kTolerance = 1e-3;
             float call = 0;
             device.copy_to_host(std::as_writable_bytes(std::span(&call, 1)),
@@ -136,7 +140,7 @@ WorkloadData black_scholes(device::Device& device, std::int64_t blocks) {
     return data;
 }
 
-constexpr int kTile = 64;
+constexpr int kTile = 64;  ///< rows and columns of a block's part of the result
 constexpr std::uint32_t kColumns = kColumnBlocks * kTile;
 
 /// c[i][j] = sum over k of ((i + k) mod 3) x ((k + j) mod 5): whole numbers that floats hold exactly.

@@ -1,4 +1,4 @@
-#include "experiments/caches/overfill_walks.hpp"
+#include "experiments/caches/overfill_sweep.hpp"
 
 #include "results/estimates.hpp"
 
@@ -10,6 +10,7 @@
 namespace gputomo::experiments {
 namespace {
 
+/// Confidence of the capacity; a chosen value.
 constexpr double kConfidence = 0.9;
 /// Measured sizes range up to `kTimesOverflow` times the first that overflows; each is `kStep` times the one before.
 constexpr double kTimesOverflow = 2.5, kStep = 1.19;
@@ -21,9 +22,9 @@ constexpr std::uint64_t kLoads = 4096, kWarmPasses = 4, kLongWarmPasses = 2, kLo
 /// The slowest hits may exceed 19 of 20 hits by at least this many cycles.
 constexpr double kLeastSpread = 3;
 
-class OverfillWalks {
+class OverfillSweep {
 public:
-    OverfillWalks(ChaseArray& array, const OverfillQuestion& question) : array_(array), q_(question) {}
+    OverfillSweep(ChaseArray& array, const OverfillQuestion& question) : array_(array), q_(question) {}
 
     deduce::Overfill run() {
         const double most =
@@ -72,7 +73,7 @@ private:
 }  // namespace
 
 deduce::Overfill measure_overfill(ChaseArray& array, const OverfillQuestion& question, Outcome& outcome) {
-    auto found = OverfillWalks(array, question).run();
+    auto found = OverfillSweep(array, question).run();
     results::Trace trace{.name = fmt::format("{}/{}_overfill", question.experiment, question.name),
                          .experiment = question.experiment};
     trace.columns = {{"size", "bytes", {}}, {"misses", "percent", {}}, {"served_nearer_than_memory", "percent", {}}};
