@@ -94,16 +94,8 @@ int validate_deduction(const ValidateOptions& options) {
     return complete && static_cast<double>(all.wrong) <= kWrongAllowed * static_cast<double>(all.decided()) ? 0 : 1;
 }
 
-/// Shares of the caches whose geometry and whose replacement policy must be found for validation to pass. Both are
-/// chosen values.
-constexpr double kGeometryWanted = 0.95, kPolicyWanted = 0.9;
-
-struct CacheTally {
-    std::size_t geometry = 0, index = 0, policy = 0, odds_wrong = 0, surely_wrong = 0;
-    std::uint64_t loads = 0;
-};
-
-void print_json(const ValidateOptions& options, const std::vector<validate::CacheCase>& cases, const CacheTally& all) {
+void print_json(const ValidateOptions& options, const std::vector<validate::CacheCase>& cases,
+                const validate::CacheTally& all) {
     nlohmann::ordered_json json = {{"schema", "gputomo-validate-caches-1"},
                                    {"caches", cases.size()},
                                    {"seed", options.seed},
@@ -145,17 +137,10 @@ int validate_caches(const ValidateOptions& options) {
         };
         cases = validate::run(campaign);
     }
-    CacheTally all;
-    for (const auto& one : cases) {
-        all.geometry += one.geometry ? 1 : 0;
-        all.index += one.index ? 1 : 0;
-        all.policy += one.policy ? 1 : 0;
-        all.odds_wrong += one.odds ? 0 : 1;
-        all.surely_wrong += one.surely_wrong.size();
-        all.loads += one.loads;
-        if (!one.geometry || !one.index || !one.policy || !one.odds || !one.surely_wrong.empty())
+    for (const auto& one : cases)
+        if (!validate::is_recovered(one))
             fmt::print(stderr, "cache {}: {}\n  found {}\n", one.seed, one.truth, one.found);
-    }
+    const auto all = validate::tally_of(cases);
     if (options.json)
         print_json(options, cases, all);
     else
@@ -164,10 +149,7 @@ int validate_caches(const ValidateOptions& options) {
             "confidence above 0.95 {}; {:.1f} million loads per cache\n",
             cases.size(), all.geometry, all.index, all.policy, all.odds_wrong, all.surely_wrong,
             static_cast<double>(all.loads) / 1e6 / static_cast<double>(cases.size()));
-    const auto total = static_cast<double>(cases.size());
-    const bool enough = static_cast<double>(all.geometry) >= kGeometryWanted * total &&
-                        static_cast<double>(all.policy) >= kPolicyWanted * total;
-    return enough && all.surely_wrong == 0 ? 0 : 1;
+    return validate::passes(all) ? 0 : 1;
 }
 
 }  // namespace

@@ -15,6 +15,10 @@
 namespace gputomo::validate {
 namespace {
 
+/// Shares of the caches whose geometry and whose replacement policy must be found for validation to pass. Both are
+/// chosen values.
+constexpr double kGeometryWanted = 0.95, kPolicyWanted = 0.9;
+
 /// Bytes of the array that the deduction may use, as in a scan.
 constexpr std::uint64_t kArrayBytes = std::uint64_t{64} << 20;
 /// The budget of loads, which is larger than that of a scan. A campaign shows what the deduction can do, not what it
@@ -159,6 +163,29 @@ std::vector<CacheCase> run(const CacheCampaign& campaign) {
     };
     spread(campaign.caches, campaign.threads, deduce, campaign.progress);
     return cases;
+}
+
+bool is_recovered(const CacheCase& one) {
+    return one.geometry && one.index && one.policy && one.odds && one.surely_wrong.empty();
+}
+
+CacheTally tally_of(const std::vector<CacheCase>& cases) {
+    CacheTally all{.caches = cases.size()};
+    for (const auto& one : cases) {
+        all.geometry += one.geometry ? 1 : 0;
+        all.index += one.index ? 1 : 0;
+        all.policy += one.policy ? 1 : 0;
+        all.odds_wrong += one.odds ? 0 : 1;
+        all.surely_wrong += one.surely_wrong.size();
+        all.loads += one.loads;
+    }
+    return all;
+}
+
+bool passes(const CacheTally& tally) {
+    const auto wanted = [&](double share) { return share * static_cast<double>(tally.caches); };
+    return static_cast<double>(tally.geometry) >= wanted(kGeometryWanted) &&
+           static_cast<double>(tally.policy) >= wanted(kPolicyWanted) && tally.surely_wrong == 0;
 }
 
 }  // namespace gputomo::validate

@@ -5,6 +5,7 @@
 #include "deduce/cache/geometry.hpp"
 #include "validate/random_cache.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -36,5 +37,20 @@ struct CacheCase {
 [[nodiscard]] CacheCase deduce_random_cache(std::uint64_t seed, ReadingNoise noise);
 /// Deduces `caches` random caches. The result does not depend on the number of threads.
 [[nodiscard]] std::vector<CacheCase> run(const CacheCampaign& campaign);
+
+/// Whether everything about the cache was found, and nothing wrong is sure.
+[[nodiscard]] bool is_recovered(const CacheCase& one);
+
+/// Counts over the caches of a campaign.
+struct CacheTally {
+    std::size_t caches = 0;
+    std::size_t geometry = 0, index = 0, policy = 0;  ///< caches of which these are right
+    std::size_t odds_wrong = 0;                       ///< caches whose odds of single ways are wrong
+    std::size_t surely_wrong = 0;                     ///< results that are wrong with a confidence above 0.95
+    std::uint64_t loads = 0;
+};
+[[nodiscard]] CacheTally tally_of(const std::vector<CacheCase>& cases);
+/// Whether validation passes: nearly all geometries and policies are found, and nothing is surely wrong.
+[[nodiscard]] bool passes(const CacheTally& tally);
 
 }  // namespace gputomo::validate

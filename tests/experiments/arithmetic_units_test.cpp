@@ -108,7 +108,7 @@ TEST(ArithmeticUnits, ASharedUnitBelowTheIssueLimitIsReportedAsNotMeasurable) {
     EXPECT_THAT(scan.units("fma.rn.f32"), ElementsAre("sp"));
     const auto* units = scan.findings.find("operations[fma.rn.f32].units");
     EXPECT_LT(units->confidence, 0.9);
-    EXPECT_THAT(units->note, HasSubstr("hidden by issue"));
+    EXPECT_THAT(units->note, HasSubstr("not measurable below the issue limit"));
 }
 
 }  // namespace

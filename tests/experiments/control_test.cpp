@@ -137,8 +137,7 @@ TEST(Barriers, OfAGtx280CountWarpsAndTake20Cycles) {
         const auto* granularity = found.findings.find("issue.barrier_granularity");
         EXPECT_EQ(granularity->note,
                   "Listing 5: no deadlock, 16 of 16 threads read old values; Listing 7: 1 with 4, 2 with 3; Listing 6: "
-                  "deadlocks; "
-                  "warps and threads that ended are not waited for");
+                  "deadlocks; the barrier does not wait for warps and threads that ended");
         EXPECT_EQ(found.findings.find("issue.warp_barrier_latency")->knowledge, results::Knowledge::absent);
     }
 }

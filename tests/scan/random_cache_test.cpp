@@ -153,6 +153,26 @@ TEST(SingleCaches, OddsOfSingleWaysAreCounted) {
     for (std::size_t way = 1; way < 4; ++way) EXPECT_NEAR(found.policy.odds[way], 1.0 / 6, 0.02);
 }
 
+TEST(CacheTally, PassesOnlyWhereNearlyAllIsFoundAndNothingSureIsWrong) {
+    std::vector<CacheCase> cases(20, {.geometry = true, .index = true, .policy = true, .loads = 5});
+    cases[3].policy = cases[4].policy = false;
+    cases[5].geometry = false;
+    EXPECT_TRUE(is_recovered(cases[0]));
+    EXPECT_FALSE(is_recovered(cases[3]));
+    const auto all = tally_of(cases);
+    EXPECT_EQ(all.geometry, 19U);
+    EXPECT_EQ(all.policy, 18U);
+    EXPECT_EQ(all.loads, 100U);
+    EXPECT_TRUE(passes(all)) << "95% of the geometries and 90% of the policies";
+    cases[6].policy = false;
+    EXPECT_FALSE(passes(tally_of(cases)));
+    cases[6].policy = true, cases[7].geometry = false;
+    EXPECT_FALSE(passes(tally_of(cases)));
+    cases[7].geometry = true, cases[8].surely_wrong = {"ways"};
+    EXPECT_FALSE(passes(tally_of(cases)));
+    EXPECT_FALSE(is_recovered(cases[8]));
+}
+
 TEST(SingleCaches, RandomOnesAreNeverSurelyWrong) {
     int geometry = 0, policy = 0;
     constexpr int kCaches = 8;

@@ -216,7 +216,7 @@ Offsets with_generated_lines(const Probe& probe, const Offsets& missing) {
 /// with_generated_lines() for a sequence that is observed longer and longer, until enough lines of one set were seen
 /// to miss.
 Offsets with_generated_lines_in_time(const Probe& probe, const Overflowing& found) {
-    // A policy that evicts at random shows a line of a full set in one of `ways` passes. 12 observations of 16 passes
+    // A random policy evicts each line of a full set in one of `ways` passes. Therefore 12 observations of 16 passes
     // show most lines of sets of up to 128 ways. More take loads that the next search can use better.
     constexpr int kObservations = 12;
     auto generated = with_generated_lines(probe, found.missing);

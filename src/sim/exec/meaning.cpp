@@ -51,7 +51,7 @@ bool has_all(const ptx::Instruction& instruction, std::string_view modifiers) {
 ExecuteFunction meaning_of(const ptx::Instruction& instruction) {
     if (instruction.opcode == Opcode::slct) return selection_by_sign_of(instruction);
     if (instruction.opcode == Opcode::isspacep) return space_test_of(instruction);
-    // Of several rows whose modifiers the instruction has, the one with the most of them counts: "hi.sat", not "hi".
+    // Several rows may match: the one with most modifiers counts, so that mad.hi.sat is "hi.sat" and not "hi".
     const Meaning* best = nullptr;
     for (const auto& rows :
          {arithmetic_meanings(), extended_integer_meanings(), bit_meanings(), comparison_meanings(), move_meanings()})
