@@ -1,0 +1,387 @@
+#!/usr/bin/env python3
+"""Measures the programs of the suites with Nsight Compute and records what it found in suites/*.json.
+
+    python3 scripts/measure_suites.py run --programs programs.json --out results
+    python3 scripts/measure_suites.py record --programs programs.json --out results --gpu h200
+
+`run` needs a GPU, ncu, a C compiler and permission to read the GPU's counters. It starts each program twice: once for
+all counters (about 16 passes of one launch), once for the cycles of four more repetitions. scripts/repeat_main.c
+repeats main() within a process and chooses the launches. For a program with entries in suites/*.json the recorded
+launches are measured again instead, so that another GPU gets the same ones. Caches are flushed before each pass, and
+clocks are left as they are. A second `run` continues where the first stopped.
+
+`record` needs no GPU. It applies the rule of suites/README.md and writes entries, traits and counters.
+
+`programs.json` is a list of what was compiled, one object a program:
+
+    suite, program, algorithm   names; an algorithm has at most five entries
+    path, flags, arguments      folder in the repository, compiler flags, arguments of the program
+    fixed_size                  true where the source fixes the problem's size
+    executable, folder          the program (nvcc -O3 -lineinfo -cudart shared), and where it runs
+    command, kernels            instead of `executable`: a command that brackets its own launches with
+                                cudaProfilerStart and cudaProfilerStop, GPUTOMO_REPETITIONS times, and the names of its
+                                kernels as a regular expression
+"""
+import argparse
+import csv
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from datetime import date
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CYCLES = "gpc__cycles_elapsed.max"
+DURATION = "gpu__time_duration.sum"  # ns
+REPEATED = [CYCLES, DURATION, "gpc__cycles_elapsed.avg.per_second", "sm__cycles_elapsed.max", "sm__cycles_elapsed.avg",
+            "smsp__inst_executed.sum"]
+LOADS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
+LOAD_SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+THREADS = "smsp__thread_inst_executed_per_inst_executed.ratio"
+COUNTERS = REPEATED + ["sm__cycles_active.avg", "smsp__inst_issued.sum", THREADS, LOADS, LOAD_SECTORS] + [
+    f"l1tex__t_sectors_pipe_lsu_mem_{what}.sum" for what in (
+        "global_op_ld_lookup_hit", "global_op_st", "global_op_st_lookup_hit", "global_op_red", "global_op_atom",
+        "local_op_ld", "local_op_st")] + [
+    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", "l1tex__t_sector_hit_rate.pct",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"] + [
+    f"lts__t_sectors{what}.sum" for what in (
+        "", "_op_read", "_op_write", "_op_atom", "_op_red", "_srcunit_tex", "_srcunit_tex_lookup_hit")] + [
+    "lts__t_sector_hit_rate.pct", "dram__bytes_read.sum", "dram__bytes_write.sum",
+    "dram__cycles_elapsed.avg.per_second", "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "sm__maximum_warps_per_active_cycle_pct"] + [
+    f"{unit}.avg.pct_of_peak_sustained_elapsed" for unit in (
+        "sm__throughput", "gpu__compute_memory_throughput", "gpu__dram_throughput", "l1tex__throughput",
+        "lts__throughput")]
+STALLS = {reason: f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio" for reason in (
+    "barrier", "branch_resolving", "dispatch_stall", "drain", "gmma", "imc_miss", "lg_throttle", "long_scoreboard",
+    "math_pipe_throttle", "membar", "mio_throttle", "misc", "no_instruction", "not_selected", "selected",
+    "short_scoreboard", "sleeping", "tex_throttle", "wait")}
+LAUNCH = {name: f"launch__{name}" for name in (
+    "registers_per_thread", "shared_mem_per_block_static", "shared_mem_per_block_dynamic", "shared_mem_config_size")}
+NCU = ["ncu", "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--target-processes", "all",
+       "--print-kernel-base", "mangled", "--kernel-name-base", "mangled", "--profile-from-start", "off"]
+REPETITIONS = 5
+# The limits of the rule, in microseconds.
+LONGEST, SHORTEST, SHORTEST_OF_FIXED_SIZE = 5000, 20, 5
+MOST_OF_ALGORITHM = 5
+
+
+def fail(text):
+    sys.exit(f"measure_suites.py: {text}")
+
+
+def load(path):
+    try:
+        return json.loads(Path(path).read_text())
+    except OSError as error:
+        fail(f"cannot read {path}: {error.strerror}")
+    except ValueError as error:
+        fail(f"{path}: no JSON: {error}")
+
+
+def rows_of(path):
+    """Rows of a profiler's CSV file; none where there is no file. Lines of the program and the profiler are skipped."""
+    try:
+        lines = [line for line in path.read_text(errors="replace").splitlines(True) if line.startswith('"')]
+    except OSError:
+        return []
+    return [row for row in csv.DictReader(io.StringIO("".join(lines))) if (row.get("ID") or "").isdigit()]
+
+
+def number(text):
+    """A value as the profiler prints it; None for a counter that it could not read."""
+    try:
+        value = float(text.replace(",", ""))
+    except (AttributeError, ValueError):
+        return None
+    return None if value != value else value
+
+
+def rounded(value):
+    """Six significant digits: more than the counters repeat to."""
+    value = float(f"{value:.6g}")
+    return int(value) if value == int(value) else value
+
+
+def triple(text):
+    """"(128, 1, 1)" or "128,1,1" as a list."""
+    return [int(part) for part in re.findall(r"\d+", text)]
+
+
+def stem(program):
+    return f"{program['suite']}__{program['program']}"
+
+
+def suite_files(suite):
+    return [ROOT / "suites" / f"{suite}.json", ROOT / "suites" / "held-out" / f"{suite}.json"]
+
+
+def recorded_entries(program):
+    """Entries of a program that suites/ already has."""
+    return [entry for path in suite_files(program["suite"]) if path.exists() for entry in load(path)["entries"]
+            if entry["program"] == program["program"]]
+
+
+def machine():
+    """The card as the driver describes it, and the profiler's version."""
+    fields = ["name", "driver_version", "clocks.max.sm", "clocks.max.memory"]
+    out = subprocess.run(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"],
+                         check=True, capture_output=True, text=True).stdout.splitlines()[0].split(", ")
+    version = re.search(r"Version (\S+)", subprocess.run(["ncu", "--version"], check=True, capture_output=True,
+                                                         text=True).stdout)
+    return {"card": out[0], "driver": out[1], "sm_mhz": int(out[2]), "memory_mhz": int(out[3]),
+            "profiler": f"Nsight Compute {version[1]}", "date": date.today().isoformat()}
+
+
+def profile(program, out, part, repetitions, metrics, library, listed, seconds):
+    """One process under the profiler; returns how many launches were measured."""
+    base = out / f"{stem(program)}.{part}"
+    environment = {**os.environ, "CUDA_MODULE_LOADING": "EAGER", "OMP_NUM_THREADS": "4",
+                   "GPUTOMO_REPETITIONS": str(repetitions), "GPUTOMO_REPORT": f"{base}.report",
+                   "GPUTOMO_LOCK": str(out / "gpu.lock")}
+    if listed:
+        environment["GPUTOMO_LAUNCHES"] = str(listed)
+    command = ["timeout", "-s", "KILL", str(seconds)]
+    options = []
+    if "command" in program:
+        options = ["--kernel-name", f"regex:^({program['kernels']})$"]
+        command += program["command"]
+    else:
+        # The profiler preloads a library of its own, which has to stay.
+        command += ["bash", "-c", f'export LD_PRELOAD="$LD_PRELOAD:{library}"; exec "$0" "$@"', program["executable"],
+                    *program["arguments"].split()]
+    with open(f"{base}.output", "w") as output:
+        process = subprocess.Popen([*NCU, "--log-file", f"{base}.csv", "--metrics", ",".join(metrics), *options,
+                                    *command], cwd=program["folder"], env=environment, stdout=output,
+                                   stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            process.wait(seconds + 5)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.wait()
+    return len(rows_of(Path(f"{base}.csv")))
+
+
+def measure(program, out, library, seconds):
+    """All counters once, then the cycles of the other repetitions."""
+    if rows_of(out / f"{stem(program)}.cycles.csv"):
+        return "was measured before"
+    listed = None
+    entries = recorded_entries(program)
+    if entries and "command" not in program:
+        listed = out / f"{stem(program)}.launches"
+        listed.write_text("".join(f"{entry['launch']} {entry['kernel']}\n" for entry in entries))
+    every = COUNTERS + list(STALLS.values()) + list(LAUNCH.values())
+    if not profile(program, out, "counters", 1, every, library, listed, seconds):
+        return "no launch within the limits, or it failed"
+    if not listed and "command" not in program:
+        chosen = [line.split() for line in (out / f"{stem(program)}.counters.report").read_text().splitlines()
+                  if line.startswith("launch") and line.endswith("chosen")]
+        listed = out / f"{stem(program)}.launches"
+        listed.write_text("".join(f"{fields[1]} {fields[2]}\n" for fields in chosen))
+    count = profile(program, out, "cycles", REPETITIONS - 1, REPEATED, library, listed, seconds)
+    return f"{count} launches repeated"
+
+
+def run(options):
+    programs = load(options.programs)
+    out = Path(options.out).resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    for tool in ("ncu", "nvidia-smi", "cc"):
+        if not shutil.which(tool):
+            fail(f"no {tool} on the PATH; run this where the GPU and the CUDA toolkit are")
+    (out / "machine.json").write_text(json.dumps(machine()) + "\n")
+    library = out / "repeat_main.so"
+    subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", library, ROOT / "scripts" / "repeat_main.c", "-ldl",
+                    "-lpthread"], check=True)
+    end = time.time() + options.seconds
+    waiting = [program for program in programs if "command" not in program]
+    guard = threading.Lock()
+
+    def worker():
+        while time.time() < end - 10:
+            with guard:
+                if not waiting:
+                    return
+                program = waiting.pop(0)
+            start = time.time()
+            what = measure(program, out, library, max(5, int(min(options.program_seconds, end - start - 5))))
+            print(f"{stem(program)}: {what} ({time.time() - start:.1f} s)", flush=True)
+
+    workers = [threading.Thread(target=worker) for _ in range(options.parallel)]
+    for thread in workers:
+        thread.start()
+    for thread in workers:
+        thread.join()
+    # Commands do not take the lock, so they run alone.
+    waiting += [program for program in programs if "command" in program]
+    worker()
+
+
+def conditions(report):
+    """Index of the measured launch by kernel, grid and block, from a report of repeat_main."""
+    found = {}
+    if report.exists():
+        for line in report.read_text().splitlines():
+            fields = line.split()
+            if fields[:1] == ["launch"] and fields[-1] == "chosen":
+                found[fields[2], fields[4], fields[5]] = int(fields[1])
+    return found
+
+
+def plain_name(mangled):
+    """The kernel's name without namespace, template arguments and parameters."""
+    out = subprocess.run(["c++filt", "-p", mangled], check=True, capture_output=True, text=True).stdout.strip()
+    out = out.replace("(anonymous namespace)", "")
+    depth, kept = 0, ""
+    for character in out:
+        depth += (character == "<") - (character == ">")
+        kept += character if depth == 0 and character != ">" else ""
+    return re.sub(r"\W", "", kept.split("::")[-1].split("(")[0].split(" ")[-1]) or mangled
+
+
+def traits_of(launch, counters):
+    traits = []
+    if launch["shared_mem_per_block_static"] + launch["shared_mem_per_block_dynamic"] > 0:
+        traits.append("shared")
+    if counters[THREADS] < 28:
+        traits.append("divergent")
+    if counters.get(LOADS, 0) > 0 and counters[LOAD_SECTORS] / counters[LOADS] > 16:
+        traits.append("scattered")
+    return traits
+
+
+def entries_of(program, out, gpu):
+    """Entries of one program, within the limits of the rule."""
+    launches = conditions(out / f"{stem(program)}.counters.report")
+    again = {}
+    for row in rows_of(out / f"{stem(program)}.cycles.csv"):
+        again.setdefault((row["Kernel Name"], row["Block Size"], row["Grid Size"]), []).append(row)
+    found = []
+    for row in rows_of(out / f"{stem(program)}.counters.csv"):
+        key = row["Kernel Name"], row["Block Size"], row["Grid Size"]
+        if any(entry["kernel"] == key[0] for entry in found):
+            continue
+        repetitions = [row] + again.get(key, [])
+        microseconds = statistics.median(number(r[DURATION]) for r in repetitions) / 1e3
+        shortest = SHORTEST_OF_FIXED_SIZE if program["fixed_size"] else SHORTEST
+        executed = {number(r["smsp__inst_executed.sum"]) for r in repetitions}
+        if not shortest <= microseconds <= LONGEST:
+            continue
+        counters = {name: number(row[name]) for name in COUNTERS}
+        if len(repetitions) < REPETITIONS:
+            print(f"{stem(program)}: {key[0]} is left out: {len(repetitions)} of {REPETITIONS} repetitions")
+            continue
+        missing = [name for name, value in counters.items() if value is None]
+        if missing:
+            print(f"{stem(program)}: {key[0]} is left out: the profiler did not read {', '.join(missing)}")
+            continue
+        for name in REPEATED:
+            counters[name] = statistics.median(number(r[name]) for r in repetitions)
+        launch = {name: number(row[counter]) for name, counter in LAUNCH.items()}
+        grid, block = triple(row["Grid Size"]), triple(row["Block Size"])
+        shapes = ",".join(map(str, grid)), ",".join(map(str, block))
+        stalls = {reason: number(row[counter]) for reason, counter in STALLS.items()}
+        found.append({
+            "name": None, "program": program["program"], "algorithm": program["algorithm"], "kernel": key[0],
+            "launch": launches.get((key[0], *shapes), 0), "grid": grid, "block": block,
+            "registers": int(launch["registers_per_thread"]),
+            "static_shared": int(launch["shared_mem_per_block_static"]),
+            "dynamic_shared": int(launch["shared_mem_per_block_dynamic"]),
+            "traits": traits_of(launch, counters) + (["async"] if stalls["gmma"] else []),
+            "measured": {gpu: {
+                "repetitions": len(repetitions),
+                "instructions_repeat": max(executed) - min(executed) <= 1e-3 * max(executed),
+                "cycles": sorted(int(number(r[CYCLES])) for r in repetitions),
+                "shared_carveout": int(launch["shared_mem_config_size"]),
+                "counters": {name: rounded(value) for name, value in counters.items() if value},
+                "stalls": {reason: float(f"{value:.4g}") for reason, value in stalls.items() if value}}}})
+    names = [plain_name(entry["kernel"]) for entry in found]
+    for entry, name in zip(found, names):
+        unique = "" if names.count(name) == 1 else "-" + hashlib.sha256(entry["kernel"].encode()).hexdigest()[:4]
+        entry["name"] = f"{program['program']}/{name}{unique}"
+    return found
+
+
+def held_out(suite, name):
+    return int(hashlib.sha256(f"{suite}/{name}".encode()).hexdigest()[:8], 16) % 3 == 0
+
+
+def text_of(suite):
+    """JSON with one line for each list and each set of counters."""
+    text = json.dumps(suite, indent=1)
+    short = re.compile(r"[\[{]\s*(?:[^\[\]{}]*?)\s*[\]}]")
+    return short.sub(lambda match: re.sub(r"\s*\n\s*", " ", match[0]), text) + "\n"
+
+
+def record(options):
+    """A new entry is added, unless its algorithm is full; an entry that was recorded before keeps all but `measured`."""
+    programs, out = load(options.programs), Path(options.out)
+    card = load(out / "machine.json")
+    folders = load(ROOT / "suites" / "selection.json")["sources"]
+    new = {}
+    for program in programs:
+        new.setdefault(program["suite"], []).extend(
+            (program, entry) for entry in entries_of(program, out, options.gpu))
+    for name, found in new.items():
+        source = folders[name]
+        kept = {path: load(path) if path.exists() else {
+            "schema": "gputomo-suite-1", "suite": name, "repository": source["repository"], "commit": source["commit"],
+            "compiler": options.compiler, "machines": {}, "programs": {}, "entries": []} for path in suite_files(name)}
+        before = {entry["kernel"] + entry["program"]: entry for suite in kept.values() for entry in suite["entries"]}
+        by_algorithm = {}
+        for program, entry in sorted(found, key=lambda pair: -pair[1]["measured"][options.gpu]["counters"][DURATION]):
+            old = before.get(entry["kernel"] + entry["program"])
+            if old:  # an entry keeps its name, launch and other measurements
+                old["measured"].update(entry["measured"])
+                continue
+            same = by_algorithm.setdefault(entry["algorithm"], [e for e in before.values()
+                                                                if e["algorithm"] == entry["algorithm"]])
+            if len(same) == MOST_OF_ALGORITHM:
+                continue
+            same.append(entry)
+            path = suite_files(name)[held_out(name, entry["name"])]
+            kept[path]["entries"].append(entry)
+            kept[path]["programs"][program["program"]] = {
+                field: program[field] for field in ("path", "flags", "arguments", "fixed_size")}
+        for path, suite in kept.items():
+            if not suite["entries"]:
+                continue
+            suite["machines"][options.gpu] = card
+            suite["entries"].sort(key=lambda entry: entry["name"])
+            suite["programs"] = dict(sorted(suite["programs"].items()))
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text_of(suite))
+            print(f"{path.relative_to(ROOT)}: {len(suite['entries'])} entries")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, function in (("run", run), ("record", record)):
+        command = commands.add_parser(name)
+        command.add_argument("--programs", required=True, help="JSON list of what was compiled")
+        command.add_argument("--out", required=True, help="folder of the profiler's results")
+        command.set_defaults(function=function)
+        if name == "run":
+            command.add_argument("--parallel", type=int, default=8, help="processes that start at the same time")
+            command.add_argument("--seconds", type=int, default=3600, help="time for all programs")
+            command.add_argument("--program-seconds", type=int, default=80, help="time for one process")
+        else:
+            command.add_argument("--gpu", required=True, help="name of the GPU's measurements, for example h200")
+            command.add_argument("--compiler", default="nvcc 13.0.88 -O3 -lineinfo -arch=sm_90",
+                                 help="compiler and flags of all programs")
+    options = parser.parse_args()
+    options.function(options)
+
+
+if __name__ == "__main__":
+    main()

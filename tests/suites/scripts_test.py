@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Tries scripts/repeat_main.c with a stand-in for the CUDA runtime, and the scripts that fetch and measure suites.
+
+Usage: scripts_test.py SOURCE_FOLDER. Exit code 77: no C compiler, or no git.
+"""
+import hashlib
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(sys.argv[1]).resolve()
+
+
+def run(*command, **settings):
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, **settings)
+
+
+def build(folder):
+    flags = ["cc", "-O1", "-fPIC", "-shared"]
+    tests = SOURCE / "tests" / "suites"
+    run(*flags, "-o", folder / "libcudart.so", tests / "fake_runtime.c", check=True)
+    run(*flags, "-Wall", "-Werror", "-o", folder / "repeat_main.so", SOURCE / "scripts" / "repeat_main.c", "-ldl",
+        "-lpthread", check=True)
+    run("cc", "-o", folder / "program", tests / "fake_program.c", folder / "libcudart.so", f"-Wl,-rpath,{folder}",
+        check=True)
+
+
+def repeat(folder, arguments=("x",), **settings):
+    """Standard output and report of the program under repeat_main."""
+    settings = {f"GPUTOMO_{name.upper()}": str(value) for name, value in settings.items()}
+    result = run(folder / "program", *arguments, cwd=folder, check=True, timeout=60, env={
+        **os.environ, "LD_PRELOAD": str(folder / "repeat_main.so"), "GPUTOMO_REPORT": str(folder / "report"),
+        "GPUTOMO_LOCK": str(folder / "lock"), **settings})
+    return result.stdout.splitlines(), (folder / "report").read_text().splitlines()
+
+
+def test_repetition(folder):
+    build(folder)
+    # Without a report the program runs as it is.
+    alone = run(folder / "program", "x", env={**os.environ, "LD_PRELOAD": str(folder / "repeat_main.so")})
+    assert alone.returncode == 3 and alone.stdout.splitlines()[-1] == "checks", alone.stdout
+
+    output, report = repeat(folder, repetitions=2)
+    assert output.count("checks") == 1, "later repetitions end with the last chosen launch"
+    assert "reset" not in output
+    begins = {line for line in output if line.startswith("begin")}
+    assert len(begins) == 1 and output.count(begins.pop()) == 3, "rand() and arguments start afresh"
+    measured = [output[i + 1] for i, line in enumerate(output) if line == "start"]
+    # The first launch within the limits: the second one of `grows`. A recorded launch and one of 9 ms do not count.
+    assert measured == ["launch steady 100,2,1 64 7", "launch grows 13,2,1 64 7"] * 2, measured
+    assert output.count("stop") == 4
+    assert "launch 1 grows 13.0 13,2,1 64,1,1 chosen" in report, report
+    assert "repetition 2 done, CUDA status 0, 2 of 2 launches measured" in report, report
+    assert not any("recorded" in line for line in report)
+
+    output, report = repeat(folder, repetitions=1, most=1, shortest=20, longest=10000)
+    assert [output[i + 1] for i, line in enumerate(output) if line == "start"] == ["launch too_long 9000,2,1 64 7"]
+
+    (folder / "list").write_text("2 steady\n0 too_long\n")
+    output, report = repeat(folder, repetitions=3, launches=folder / "list")
+    starts = [i for i, line in enumerate(output) if line == "start"]
+    assert [output[i + 1].split()[1] for i in starts] == ["steady", "too_long"] * 3
+    assert "checks" not in output
+
+    (folder / "list").write_text("7 steady\n")
+    output, report = repeat(folder, repetitions=3, launches=folder / "list")
+    assert "start" not in output and report == ["repetition 1 exited, CUDA status 0, 0 of 1 launches measured"], report
+
+    output, report = repeat(folder, ("x", "endless"), repetitions=1, seconds=1)
+    assert report[0].startswith("repetition 0 cut off"), report
+    assert report[-1].startswith("repetition 1 done"), report
+
+
+def module():
+    specification = importlib.util.spec_from_file_location("measure_suites", SOURCE / "scripts" / "measure_suites.py")
+    loaded = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(loaded)
+    return loaded
+
+
+def write_rows(path, measure, kernels):
+    """A profiler's CSV file: (kernel, grid, cycles, ns) for each row, and lines of other programs around it."""
+    names = ["ID", "Kernel Name", "Block Size", "Grid Size", *measure.COUNTERS, *measure.STALLS.values(),
+             *measure.LAUNCH.values()]
+    lines = ["==PROF== Connected", ",".join(f'"{name}"' for name in names), ",".join('""' for _ in names)]
+    for i, (kernel, grid, cycles, ns) in enumerate(kernels):
+        values = {"ID": i, "Kernel Name": kernel, "Block Size": "(64, 1, 1)", "Grid Size": grid,
+                  measure.CYCLES: f"{cycles:,}", measure.DURATION: ns, measure.THREADS: 31.5,
+                  measure.LOADS: 10, measure.LOAD_SECTORS: 320, "launch__registers_per_thread": 20}
+        lines.append(",".join(f'"{values.get(name, 0)}"' for name in names))
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_record(folder):
+    measure = module()
+    (folder / "suites").mkdir()
+    selection = {"sources": {"s": {"repository": "https://example.org/s", "commit": "1" * 40, "folders": ["p"]}},
+                 "excluded": {}}
+    (folder / "suites" / "selection.json").write_text(json.dumps(selection))
+    measure.ROOT = folder
+    kernels = [f"_Z{len(name)}{name}v" for name in ("one", "two", "three", "four", "five", "six", "brief")]
+    program = {"suite": "s", "program": "p", "algorithm": "p", "path": "p", "flags": [], "arguments": "", "folder": ".",
+               "executable": "p", "fixed_size": True}
+    (folder / "programs").write_text(json.dumps([program]))
+    out = folder / "results"
+    out.mkdir()
+    (out / "machine.json").write_text(json.dumps({"card": "A"}))
+
+    def results(kernels, repetitions=4, **changes):
+        rows = [(kernel, "(8, 1, 1)", 1000 * (i + 7), changes.get("ns", 6000 + i) if i < 6 else 4000)
+                for i, kernel in enumerate(kernels)]
+        write_rows(out / "s__p.counters.csv", measure, rows)
+        write_rows(out / "s__p.cycles.csv", measure, [(k, g, c + r, n) for r in range(repetitions)
+                                                      for k, g, c, n in rows])
+        (out / "s__p.counters.report").write_text(f"launch 2 {kernels[5]} 9.0 8,1,1 64,1,1 chosen\n")
+
+    def record(gpu):
+        measure.record(argparse_like(programs=folder / "programs", out=out, gpu=gpu, compiler="c"))
+        read = {}
+        for path in folder.glob("suites/**/s.json"):
+            for entry in json.loads(path.read_text())["entries"]:
+                read[entry["name"]] = entry, path.parent.name
+        return read
+
+    results(kernels)
+    entries = record("first")
+    # Seven kernels: one is shorter than the limit, and of six the shortest one leaves.
+    assert sorted(entries) == ["p/five", "p/four", "p/six", "p/three", "p/two"], entries
+    six, place = entries["p/six"]
+    assert six["launch"] == 2 and six["traits"] == ["scattered"], six
+    assert six["measured"]["first"]["cycles"] == [12000, 12000, 12001, 12002, 12003]
+    assert six["measured"]["first"]["counters"][measure.CYCLES] == 12001
+    for name, (_, place) in entries.items():
+        drawn = int(hashlib.sha256(f"s/{name}".encode()).hexdigest()[:8], 16) % 3 == 0
+        assert place == ("held-out" if drawn else "suites"), (name, place)
+
+    # Another GPU: the same entries, whatever is now the longest, and beside the measurements of the first.
+    results(kernels[::-1], ns=9000)
+    again = record("second")
+    assert sorted(again) == sorted(entries)
+    assert set(again["p/six"][0]["measured"]) == {"first", "second"} and again["p/six"][0]["launch"] == 2
+
+    # Fewer than five repetitions are no measurement.
+    shutil.rmtree(folder / "suites" / "held-out", ignore_errors=True)
+    (folder / "suites" / "s.json").unlink(missing_ok=True)
+    results(kernels, repetitions=3)
+    assert not record("third")
+
+
+def argparse_like(**members):
+    return type("Options", (), members)()
+
+
+def test_names():
+    measure = module()
+    for mangled, name in {"_Z4copyIfLi4EEvPT_": "copy", "_ZN9Namespace6kernelIiEEvT_": "kernel", "softmax": "softmax",
+                          "_ZN12_GLOBAL__N_15inner5spaceEPf": "space"}.items():
+        assert measure.plain_name(mangled) == name, (mangled, measure.plain_name(mangled))
+
+
+def test_fetch(folder):
+    origin = folder / "origin"
+    for path in ("a/one/k.cu", "a/one-more/k.cu", "b/k.cu", "top.txt"):
+        (origin / path).parent.mkdir(parents=True, exist_ok=True)
+        (origin / path).write_text(path)
+    git = ["git", "-C", origin, "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    run(*git, "init", "-q", check=True)
+    run(*git, "add", ".", check=True)
+    run(*git, "commit", "-qm", "first", check=True)
+    commit = run(*git, "rev-parse", "HEAD", check=True).stdout.strip()
+    (origin / "a/one/k.cu").write_text("changed later")
+    run(*git, "commit", "-qam", "second", check=True)
+    for option in ("uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant"):
+        run(*git, "config", option, "true", check=True)
+    selection = folder / "selection.json"
+
+    def fetch(*suites, folders=("a/one",)):
+        selection.write_text(json.dumps({"sources": {"s": {
+            "repository": f"file://{origin}", "commit": commit, "folders": folders}}}))
+        return run(sys.executable, SOURCE / "scripts" / "fetch_suites.py", "--out", folder / "out", "--selection",
+                   selection, *suites)
+
+    result = fetch()
+    assert result.returncode == 0, result.stderr
+    found = sorted(str(p.relative_to(folder / "out" / "s")) for p in (folder / "out" / "s").rglob("*")
+                   if p.is_file() and ".git" not in p.parts)
+    assert found == ["a/one/k.cu"] and (folder / "out/s/a/one/k.cu").read_text() == "a/one/k.cu", found
+    assert "no suite t; there are s" in fetch("t").stderr
+    assert "s has no c at" in fetch(folders=["c"]).stderr
+
+
+def main():
+    for tool in ("cc", "git", "c++filt"):
+        if not shutil.which(tool):
+            print(f"skipped: no {tool} on the PATH")
+            sys.exit(77)
+    test_names()
+    for test in (test_repetition, test_record, test_fetch):
+        with tempfile.TemporaryDirectory() as folder:
+            test(pathlib.Path(folder).resolve())
+
+
+if __name__ == "__main__":
+    main()
