@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Applies the schema and the rule of selection (suites/README.md) to the suites, and to mutations that they refuse.
+
+Usage: rule_test.py SOURCE_FOLDER. Exit code 77: python3-jsonschema 4 or later is not installed.
+"""
+import copy
+import hashlib
+import json
+import pathlib
+import statistics
+import sys
+
+try:
+    from jsonschema import Draft202012Validator
+except ImportError as error:
+    print(f"skipped: {error}; expected python3-jsonschema 4 or later (scripts/setup.sh installs it)")
+    sys.exit(77)
+
+CYCLES = "gpc__cycles_elapsed.max"
+LOADS = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
+
+
+def expected_traits(entry):
+    """By the counters of the first GPU that measured the entry."""
+    measurement = next(iter(entry["measured"].values()))
+    counters = measurement["counters"]
+    found = set()
+    if entry["static_shared"] + entry["dynamic_shared"] > 0:
+        found.add("shared")
+    if counters["smsp__thread_inst_executed_per_inst_executed.ratio"] < 28:
+        found.add("divergent")
+    if counters.get(LOADS.format("sectors"), 0) > 16 * counters.get(LOADS.format("requests"), 0):
+        found.add("scattered")
+    if measurement["stalls"].get("gmma"):
+        found.add("async")
+    return found
+
+
+def faults_of_entry(suite, entry, held_out):
+    name = f"{suite['suite']}/{entry['name']}"
+    drawn = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) % 3 == 0
+    if drawn != held_out:
+        yield f"{name} is {'not ' if drawn else ''}held out; its hash says otherwise"
+    if entry["program"] not in suite["programs"]:
+        yield f"{name}: no program {entry['program']}"
+        return
+    if set(entry["traits"]) != expected_traits(entry):
+        yield f"{name}: traits {entry['traits']}, by counters {sorted(expected_traits(entry))}"
+    for gpu, measurement in entry["measured"].items():
+        if gpu not in suite["machines"]:
+            yield f"{name}: no machine {gpu}"
+        if measurement["cycles"] != sorted(measurement["cycles"]):
+            yield f"{name}: cycles are not in ascending order"
+        if len(measurement["cycles"]) != measurement["repetitions"]:
+            yield f"{name}: {len(measurement['cycles'])} cycles of {measurement['repetitions']} repetitions"
+        if abs(statistics.median(measurement["cycles"]) / measurement["counters"][CYCLES] - 1) > 1e-5:
+            yield f"{name}: the counter is not the median of the repetitions"
+    if "h200" in entry["measured"]:
+        microseconds = entry["measured"]["h200"]["counters"]["gpu__time_duration.sum"] / 1e3
+        shortest = 5 if suite["programs"][entry["program"]]["fixed_size"] else 20
+        if not shortest <= microseconds <= 5000:
+            yield f"{name}: {microseconds} us are outside the limits of {shortest} us and 5 ms"
+
+
+def faults(selection, parts):
+    """What breaks the rule. `parts`: open and held-out suites, as pairs of a document and whether it is held out."""
+    excluded = {name for names in selection["excluded"].values() for name in names}
+    for source, named in selection["sources"].items():
+        for folder in named["folders"]:
+            last = folder.split("/")[-1].removesuffix("-cuda")
+            if last in excluded and source == "hecbench":
+                yield f"selection.json: {folder} is excluded"
+    names, algorithms = set(), {}
+    for suite, held_out in parts:
+        source = selection["sources"].get(suite["suite"])
+        if not source:
+            yield f"{suite['suite']}: no such source in selection.json"
+            continue
+        if (suite["repository"], suite["commit"]) != (source["repository"], source["commit"]):
+            yield f"{suite['suite']}: another repository or commit than in selection.json"
+        for name, program in suite["programs"].items():
+            if not any((program["path"] + "/").startswith(folder + "/") for folder in source["folders"]):
+                yield f"{suite['suite']}/{name}: {program['path']} is no named folder"
+        for entry in suite["entries"]:
+            name = f"{suite['suite']}/{entry['name']}"
+            if name in names:
+                yield f"{name} occurs twice"
+            names.add(name)
+            of_algorithm = algorithms.setdefault((suite["suite"], entry["algorithm"]), [])
+            of_algorithm.append(name)
+            if len(of_algorithm) == 6:
+                yield f"{name}: a sixth entry of the algorithm {entry['algorithm']}"
+            yield from faults_of_entry(suite, entry, held_out)
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1]) / "suites"
+    schema = json.loads((folder / "schema.json").read_text())
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    selection = json.loads((folder / "selection.json").read_text())
+    parts = [(json.loads(path.read_text()), path.parent.name == "held-out") for path in sorted(folder.glob("**/*.json"))
+             if path.name not in ("schema.json", "selection.json")]
+    assert parts, f"no suites in {folder}"
+    for suite, _ in parts:
+        for error in validator.iter_errors(suite):
+            raise SystemExit(f"{suite['suite']}: {'/'.join(map(str, error.path))}: {error.message}")
+    found = list(faults(selection, parts))
+    assert not found, "\n".join(found)
+
+    def mutated(change):
+        copies = copy.deepcopy([selection, [list(part) for part in parts]])
+        change(*copies)
+        return copies
+
+    def entry(parts):
+        return parts[0][0]["entries"][0]
+
+    gpu = next(iter(entry(parts)["measured"]))
+    program = entry(parts)["program"]
+    refused = {
+        "held out": lambda s, p: p[0].__setitem__(1, not p[0][1]),
+        "no program": lambda s, p: p[0][0]["programs"].pop(program),
+        "by counters": lambda s, p: entry(p).__setitem__("dynamic_shared", 1 if not entry(p)["traits"] else 0)
+        or entry(p).__setitem__("traits", ["shared", "divergent", "scattered", "async"]),
+        "no machine": lambda s, p: p[0][0]["machines"].pop(gpu),
+        "ascending": lambda s, p: entry(p)["measured"][gpu]["cycles"].insert(0, 10**12),
+        "of 7 repetitions": lambda s, p: entry(p)["measured"][gpu].__setitem__("repetitions", 7),
+        "not the median": lambda s, p: entry(p)["measured"][gpu]["counters"].__setitem__(CYCLES, 1),
+        "outside the limits": lambda s, p: entry(p)["measured"]["h200"]["counters"].__setitem__(
+            "gpu__time_duration.sum", 6e6),
+        "occurs twice": lambda s, p: p[0][0]["entries"].append(entry(p)),
+        "no named folder": lambda s, p: p[0][0]["programs"][program].__setitem__("path", "elsewhere"),
+        "another repository": lambda s, p: p[0][0].__setitem__("commit", "0" * 40),
+        "no such source": lambda s, p: p[0][0].__setitem__("suite", "unknown"),
+        "a sixth entry": lambda s, p: p[0][0]["entries"].extend([entry(p)] * 5),
+        "is excluded": lambda s, p: s["sources"]["hecbench"]["folders"].append("src/hotspot-cuda"),
+    }
+    for text, change in refused.items():
+        found = list(faults(*mutated(change)))
+        assert any(text in fault for fault in found), f"a mutation should be refused with '{text}', found {found[:3]}"
+
+    def schema_refuses(change):
+        _, changed = mutated(lambda s, p: change(p[0][0]))
+        return not validator.is_valid(changed[0][0])
+
+    assert schema_refuses(lambda suite: suite.__setitem__("commit", "main"))
+    assert schema_refuses(lambda suite: suite["entries"][0].pop("grid"))
+    assert schema_refuses(lambda suite: suite["entries"][0].__setitem__("block", [32, 0, 1]))
+    assert schema_refuses(lambda suite: suite["entries"][0]["measured"][gpu].__setitem__("repetitions", 4))
+    assert schema_refuses(lambda suite: suite["entries"][0].__setitem__("source", "__global__ void kernel() {}"))
+    everything = [entry for suite, _ in parts for entry in suite["entries"]]
+    irregular = sum(1 for entry in everything if set(entry["traits"]) & {"shared", "divergent", "scattered"})
+    print(f"{len(everything)} entries of {len({suite['suite'] for suite, _ in parts})} sources, {irregular} irregular")
+
+
+if __name__ == "__main__":
+    main()
