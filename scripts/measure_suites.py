@@ -4,11 +4,11 @@
     python3 scripts/measure_suites.py run --programs programs.json --out results
     python3 scripts/measure_suites.py record --programs programs.json --out results --gpu h200
 
-`run` needs a GPU, ncu, a C compiler and permission to read the GPU's counters. It starts each program twice: once for
-all counters (about 16 passes of one launch), once for the cycles of four more repetitions. scripts/repeat_main.c
-repeats main() within a process and chooses the launches. For a program with entries in suites/*.json the recorded
-launches are measured again instead, so that another GPU gets the same ones. Caches are flushed before each pass, and
-clocks are left as they are. A second `run` continues where the first stopped.
+`run` needs a GPU, ncu, a C compiler and permission to read the GPU's counters. It starts each program three times:
+without the profiler, to choose launches; for all counters of these (about 16 passes); for the cycles of four more
+repetitions. scripts/repeat_main.c times launches and repeats main() within a process. For a program with entries in
+suites/*.json the recorded launches are measured again, so that another GPU gets the same ones. Caches are flushed
+before each pass, and clocks are left as they are. A second `run` continues where the first stopped.
 
 `record` needs no GPU. It applies the rule of suites/README.md and writes entries, traits and counters.
 
@@ -141,54 +141,71 @@ def machine():
             "profiler": f"Nsight Compute {version[1]}", "date": date.today().isoformat()}
 
 
-def profile(program, out, part, repetitions, metrics, library, listed, seconds):
-    """One process under the profiler; returns how many launches were measured."""
-    base = out / f"{stem(program)}.{part}"
-    environment = {**os.environ, "CUDA_MODULE_LOADING": "EAGER", "OMP_NUM_THREADS": "4",
-                   "GPUTOMO_REPETITIONS": str(repetitions), "GPUTOMO_REPORT": f"{base}.report",
-                   "GPUTOMO_LOCK": str(out / "gpu.lock")}
-    if listed:
-        environment["GPUTOMO_LAUNCHES"] = str(listed)
+def start(program, base, seconds, settings, profiler=()):
+    """Runs a program, under the profiler or alone, for at most that many seconds."""
+    environment = {**os.environ, "CUDA_MODULE_LOADING": "EAGER", "OMP_NUM_THREADS": "4", **settings}
     command = ["timeout", "-s", "KILL", str(seconds)]
-    options = []
     if "command" in program:
-        options = ["--kernel-name", f"regex:^({program['kernels']})$"]
         command += program["command"]
     else:
         # The profiler preloads a library of its own, which has to stay.
+        library = Path(base).parent / "repeat_main.so"
         command += ["bash", "-c", f'export LD_PRELOAD="$LD_PRELOAD:{library}"; exec "$0" "$@"', program["executable"],
                     *program["arguments"].split()]
     with open(f"{base}.output", "w") as output:
-        process = subprocess.Popen([*NCU, "--log-file", f"{base}.csv", "--metrics", ",".join(metrics), *options,
-                                    *command], cwd=program["folder"], env=environment, stdout=output,
+        process = subprocess.Popen([*profiler, *command], cwd=program["folder"], env=environment, stdout=output,
                                    stderr=subprocess.STDOUT, start_new_session=True)
         try:
             process.wait(seconds + 5)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 9)
             process.wait()
-    return len(rows_of(Path(f"{base}.csv")))
 
 
-def measure(program, out, library, seconds):
-    """All counters once, then the cycles of the other repetitions."""
-    if rows_of(out / f"{stem(program)}.cycles.csv"):
-        return "was measured before"
-    listed = None
+def choose(program, out, seconds):
+    """Writes the launches to measure: those of recorded entries, or those that repeat_main chooses."""
+    base = out / f"{stem(program)}.choice"
+    listed = out / f"{stem(program)}.launches"
     entries = recorded_entries(program)
-    if entries and "command" not in program:
-        listed = out / f"{stem(program)}.launches"
+    if entries:
         listed.write_text("".join(f"{entry['launch']} {entry['kernel']}\n" for entry in entries))
-    every = COUNTERS + list(STALLS.values()) + list(LAUNCH.values())
-    if not profile(program, out, "counters", 1, every, library, listed, seconds):
-        return "no launch within the limits, or it failed"
-    if not listed and "command" not in program:
-        chosen = [line.split() for line in (out / f"{stem(program)}.counters.report").read_text().splitlines()
-                  if line.startswith("launch") and line.endswith("chosen")]
+        return f"{len(entries)} launches recorded before"
+    start(program, base, seconds, {"GPUTOMO_REPETITIONS": "0", "GPUTOMO_REPORT": f"{base}.report",
+                                   "GPUTOMO_LOCK": str(out / "gpu.lock")})
+    chosen = conditions(Path(f"{base}.report"))
+    if chosen:
+        listed.write_text("".join(f"{launch} {kernel}\n" for (kernel, *_), launch in chosen.items()))
+    return f"{len(chosen)} launches chosen"
+
+
+def profile(program, out, part, repetitions, metrics, seconds):
+    """One process under the profiler."""
+    base = out / f"{stem(program)}.{part}"
+    if rows_of(Path(f"{base}.csv")):
+        return "measured before"
+    settings = {"GPUTOMO_REPETITIONS": str(repetitions)}
+    kernels = []
+    if "command" in program:
+        kernels = ["--kernel-name", f"regex:^({program['kernels']})$"]
+    else:
         listed = out / f"{stem(program)}.launches"
-        listed.write_text("".join(f"{fields[1]} {fields[2]}\n" for fields in chosen))
-    count = profile(program, out, "cycles", REPETITIONS - 1, REPEATED, library, listed, seconds)
-    return f"{count} launches repeated"
+        if not listed.exists():
+            return "no launch within the limits"
+        settings.update(GPUTOMO_REPORT=f"{base}.report", GPUTOMO_LOCK=str(out / "gpu.lock"),
+                        GPUTOMO_LAUNCHES=str(listed))
+    start(program, base, seconds, settings, [*NCU, "--log-file", f"{base}.csv", "--metrics", ",".join(metrics),
+                                             *kernels])
+    return f"{len(rows_of(Path(f'{base}.csv')))} launches measured"
+
+
+def counters(program, out, seconds):
+    return profile(program, out, "counters", 1, COUNTERS + list(STALLS.values()) + list(LAUNCH.values()), seconds)
+
+
+def cycles(program, out, seconds):
+    if not rows_of(out / f"{stem(program)}.counters.csv"):
+        return "no counters"
+    return profile(program, out, "cycles", REPETITIONS - 1, REPEATED, seconds)
 
 
 def run(options):
@@ -203,27 +220,34 @@ def run(options):
     subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", library, ROOT / "scripts" / "repeat_main.c", "-ldl",
                     "-lpthread"], check=True)
     end = time.time() + options.seconds
-    waiting = [program for program in programs if "command" not in program]
     guard = threading.Lock()
 
-    def worker():
+    def work(step, waiting):
         while time.time() < end - 10:
             with guard:
                 if not waiting:
                     return
                 program = waiting.pop(0)
-            start = time.time()
-            what = measure(program, out, library, max(5, int(min(options.program_seconds, end - start - 5))))
-            print(f"{stem(program)}: {what} ({time.time() - start:.1f} s)", flush=True)
+            began = time.time()
+            what = step(program, out, max(5, int(min(options.program_seconds, end - began - 5))))
+            print(f"{step.__name__} {stem(program)}: {what} ({time.time() - began:.1f} s)", flush=True)
 
-    workers = [threading.Thread(target=worker) for _ in range(options.parallel)]
-    for thread in workers:
-        thread.start()
-    for thread in workers:
-        thread.join()
+    def pool(step, chosen, parallel):
+        waiting = list(chosen)
+        workers = [threading.Thread(target=work, args=(step, waiting)) for _ in range(parallel)]
+        for thread in workers:
+            thread.start()
+        for thread in workers:
+            thread.join()
+
+    # One step for all programs after another: a program that only chooses would wait for each measurement.
     # Commands do not take the lock, so they run alone.
-    waiting += [program for program in programs if "command" in program]
-    worker()
+    alone = [program for program in programs if "command" in program]
+    others = [program for program in programs if "command" not in program]
+    pool(choose, others, options.parallel)
+    for step in (counters, cycles):
+        pool(step, others, options.parallel)
+        pool(step, alone, 1)
 
 
 def conditions(report):
@@ -261,7 +285,7 @@ def traits_of(launch, counters):
 
 def entries_of(program, out, gpu):
     """Entries of one program, within the limits of the rule."""
-    launches = conditions(out / f"{stem(program)}.counters.report")
+    launches = conditions(out / f"{stem(program)}.choice.report")
     again = {}
     for row in rows_of(out / f"{stem(program)}.cycles.csv"):
         again.setdefault((row["Kernel Name"], row["Block Size"], row["Grid Size"]), []).append(row)

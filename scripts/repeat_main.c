@@ -7,7 +7,7 @@
  * The program must use the shared CUDA runtime (nvcc -cudart shared). Settings are environment variables:
  *
  *     GPUTOMO_REPORT       file for the report; without it, nothing is repeated
- *     GPUTOMO_REPETITIONS  repetitions with the profiler, 5 by default
+ *     GPUTOMO_REPETITIONS  repetitions with the profiler, 5 by default; with 0, launches are only chosen
  *     GPUTOMO_LAUNCHES     file of lines "INDEX KERNEL": launches to measure, counted from 0 for each kernel.
  *                          Without it, repetition 0 times all launches by events and chooses as below.
  *     GPUTOMO_SHORTEST     shortest launch that is chosen, in microseconds by events, 6 by default
@@ -79,7 +79,7 @@ static int wanted, measured;
 static volatile int inside, repetition;
 static sigjmp_buf back;
 static pthread_t main_thread;
-static int lock_file = -1, locked, keep_lock;
+static int lock_file = -1, locked;
 static Status (*profiler_start)(void), (*profiler_stop)(void);
 static int (*program_main)(int, char**, char**);
 
@@ -108,9 +108,10 @@ static void lock(void) {
     locked = 1;
 }
 
-/* From the first measured launch on the lock is kept until the process ends, since the profiler keeps the counters. */
+/* Repetition 0 lets other processes in after each operation. Later ones keep the lock until the process ends: the
+ * profiler keeps the counters, and waiting for other measurements before each copy would take minutes. */
 static void unlock(void) {
-    if (locked && !keep_lock) {
+    if (locked && repetition == 0) {
         flock(lock_file, LOCK_UN);
         locked = 0;
     }
@@ -224,7 +225,6 @@ static Status launch(const Call* call) {
         return index < kLaunchesOfKernel && launch_count < kLaunches ? timed(call, kernel, index) : issue(call);
     if (index != kernel->chosen) return issue(call);
     lock();
-    keep_lock = 1;
     wait_for_device();
     profiler_start();
     const Status status = issue(call);

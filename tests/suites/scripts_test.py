@@ -117,7 +117,7 @@ def test_record(folder):
         write_rows(out / "s__p.counters.csv", measure, rows)
         write_rows(out / "s__p.cycles.csv", measure, [(k, g, c + r, n) for r in range(repetitions)
                                                       for k, g, c, n in rows])
-        (out / "s__p.counters.report").write_text(f"launch 2 {kernels[5]} 9.0 8,1,1 64,1,1 chosen\n")
+        (out / "s__p.choice.report").write_text(f"launch 2 {kernels[5]} 9.0 8,1,1 64,1,1 chosen\n")
 
     def record(gpu):
         measure.record(argparse_like(programs=folder / "programs", out=out, gpu=gpu, compiler="c"))
@@ -150,6 +150,55 @@ def test_record(folder):
     (folder / "suites" / "s.json").unlink(missing_ok=True)
     results(kernels, repetitions=3)
     assert not record("third")
+
+
+def test_run(folder):
+    """From a program to entries, and to the same launches on a second GPU, with a stand-in for the profiler."""
+    build(folder)
+    tools = folder / "bin"
+    tools.mkdir()
+    (tools / "ncu").symlink_to(SOURCE / "tests" / "suites" / "fake_ncu.py")
+    (tools / "nvidia-smi").write_text("#!/bin/sh\necho 'NVIDIA X, 1.2, 1980, 3201'\n")
+    (tools / "nvidia-smi").chmod(0o755)
+    for part in ("scripts", "suites"):
+        (folder / part).mkdir()
+    for script in ("measure_suites.py", "repeat_main.c"):
+        shutil.copy(SOURCE / "scripts" / script, folder / "scripts")
+    (folder / "suites" / "selection.json").write_text(json.dumps({"sources": {"s": {
+        "repository": "https://example.org/s", "commit": "1" * 40, "folders": ["p"]}}, "excluded": {}}))
+    program = {"suite": "s", "program": "p", "algorithm": "p", "path": "p", "flags": [], "arguments": "x",
+               "folder": str(folder), "executable": str(folder / "program"), "fixed_size": True}
+    (folder / "programs").write_text(json.dumps([program]))
+    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
+
+    def script(*arguments):
+        return run(sys.executable, folder / "scripts" / "measure_suites.py", *arguments, "--programs",
+                   folder / "programs", env=environment)
+
+    def entries():
+        return {entry["name"]: entry for path in folder.glob("suites/**/s.json")
+                for entry in json.loads(path.read_text())["entries"]}
+
+    first = script("run", "--out", folder / "one")
+    assert "choose s__p: 2 launches chosen" in first.stdout, first.stdout + first.stderr
+    assert "counters s__p: 2 launches measured" in first.stdout, first.stdout
+    assert "cycles s__p: 8 launches measured" in first.stdout, first.stdout
+    assert "cycles s__p: measured before" in script("run", "--out", folder / "one").stdout
+    result = script("record", "--out", folder / "one", "--gpu", "x")
+    assert result.returncode == 0, result.stderr
+    found = entries()
+    assert sorted(found) == ["p/grows", "p/steady"] and found["p/grows"]["launch"] == 1, found
+    assert found["p/grows"]["grid"] == [13, 2, 1] and found["p/grows"]["measured"]["x"]["repetitions"] == 5
+    assert "choose s__p: 2 launches recorded before" in script("run", "--out", folder / "two").stdout
+    script("record", "--out", folder / "two", "--gpu", "y")
+    assert {name: set(entry["measured"]) for name, entry in entries().items()} == {
+        "p/grows": {"x", "y"}, "p/steady": {"x", "y"}}
+
+    (tools / "ncu").unlink()
+    environment["PATH"] = f"{tools}:/bin"
+    if not shutil.which("ncu", path=environment["PATH"]):
+        assert "no ncu on the PATH" in script("run", "--out", folder / "three").stderr
+    assert "cannot read" in script("record", "--out", folder / "none", "--gpu", "x").stderr
 
 
 def argparse_like(**members):
@@ -200,7 +249,7 @@ def main():
             print(f"skipped: no {tool} on the PATH")
             sys.exit(77)
     test_names()
-    for test in (test_repetition, test_record, test_fetch):
+    for test in (test_repetition, test_record, test_run, test_fetch):
         with tempfile.TemporaryDirectory() as folder:
             test(pathlib.Path(folder).resolve())
 
