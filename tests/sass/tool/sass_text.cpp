@@ -1,0 +1,80 @@
+// Prints machine code, or makes it up, for scripts/compare_sass.py.
+//
+// `sass_text SM ADDRESS < CODE` prints the text of each instruction, or "refused" and why. It also reports instructions
+// that encode() does not give back bit by bit.
+// `sass_text samples COUNT SEED` prints COUNT random instructions of each form, in hexadecimal.
+#include "sass/code.hpp"
+#include "sass/form.hpp"
+#include "units/error.hpp"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <iterator>
+#include <random>
+#include <string>
+
+namespace {
+
+using namespace gputomo::sass;
+
+/// Fills the fields of a form with random bits; often with all ones, which mean RZ and PT.
+Word sample(const Form& form, std::mt19937_64& random) {
+    Word word = form.fixed_value;
+    const auto fill = [&](BitRange range) { word.set(range, random() % 4 == 0 ? ~0ULL : random()); };
+    for (const Slot& slot : form.slots) {
+        for (const auto range : {slot.reg, slot.uniform, slot.bank, slot.negate, slot.absolute, slot.invert})
+            fill(range);
+        slot.field.set(word, random() % 4 == 0 ? ~0ULL : random() % 4 == 0 ? random() % 300 : random());
+    }
+    for (const auto& modifier : form.modifiers) {
+        std::uint64_t value = 0;
+        do {
+            value = random() & Word::ones(modifier.field.width());
+        } while (text_of(modifier.modifier, value) == "!");
+        modifier.field.set(word, value);
+    }
+    word.set(kGuardPredicate, random() % 2 == 0 ? kTruePredicate : random());
+    word.set(kStall, 1);
+    word.set(kWriteBarrier, kNoBarrier);
+    word.set(kReadBarrier, kNoBarrier);
+    return (word & ~form.fixed_mask) | form.fixed_value;
+}
+
+int print_samples(int count, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    for (const Form& form : all_forms())
+        for (int i = 0; i < count; ++i) {
+            const Word word = sample(form, random);
+            std::printf("%016" PRIx64 "%016" PRIx64 "\n", word.high, word.low);
+        }
+    return 0;
+}
+
+void print(const Word& word, int sm, std::uint64_t address) {
+    try {
+        const auto instruction = decode(word, sm, address);
+        const bool same = encode(instruction) == word;
+        std::printf("%s%s\n", same ? "" : "encoded differently: ", text_of(instruction, address).c_str());
+    } catch (const gputomo::InputError& error) {
+        std::printf("refused: %s\n", error.what());
+    }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    if (count == 4 && std::string_view(arguments[1]) == "samples")
+        return print_samples(std::atoi(arguments[2]), std::strtoull(arguments[3], nullptr, 0));
+    if (count != 3) {
+        std::fprintf(stderr, "expected: sass_text SM ADDRESS < CODE, or sass_text samples COUNT SEED\n");
+        return 2;
+    }
+    const int sm = std::atoi(arguments[1]);
+    const auto base = static_cast<std::uint64_t>(std::strtoull(arguments[2], nullptr, 0));
+    const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
+    const auto code = std::as_bytes(std::span(input));
+    for (std::size_t offset = 0; offset + kInstructionBytes <= code.size(); offset += kInstructionBytes)
+        print(word_at(code, offset), sm, base + offset);
+}
