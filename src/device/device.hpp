@@ -139,7 +139,7 @@ using Texture = std::uint64_t;
 /// The type of one-channel texture elements.
 enum class TexelFormat { u32, s32, f32 };
 
-/// Clocks, power, temperature and other processes on the GPU during a measurement, as far as the device (NVML) knows.
+/// The state of a GPU at one time, as far as the device (NVML) knows it: clocks and what may disturb a measurement.
 struct ClockState {
     std::optional<double> sm_mhz;
     std::optional<double> memory_mhz;
@@ -147,6 +147,20 @@ struct ClockState {
     std::optional<int> other_processes;
     std::optional<double> temperature_celsius;
     std::optional<double> power_watt;
+    /// What keeps the clocks from rising now, such as "power cap"; empty where nothing does.
+    std::optional<std::vector<std::string>> throttle_reasons;
+    /// Whether memory is protected by an error-correcting code (ECC), which costs bandwidth on some GPUs.
+    std::optional<bool> ecc;
+    /// Errors that ECC could not correct since the driver was loaded.
+    std::optional<std::int64_t> ecc_uncorrected;
+};
+
+/// Which GPU this is and what runs it. Empty texts are unknown.
+struct Identification {
+    std::string driver;       ///< version of the kernel driver: "570.86.15"
+    std::string cuda;         ///< version of CUDA that the driver supports: "12.8"
+    std::string pci_bus_id;   ///< "0000:3b:00.0"
+    std::string description;  ///< SHA-256 of the description that a simulated GPU is made from
 };
 
 /// Compute capability that introduced mma.sync.m16n8k16 of half precision, 80 for 8.0 (PTX ISA 9.7.14.4).
@@ -167,6 +181,7 @@ public:
     [[nodiscard]] virtual bool simulated() const { return false; }
     /// Unique identifier of this GPU ("GPU-12345678-..."); empty if it has none.
     [[nodiscard]] virtual std::string uuid() const { return {}; }
+    [[nodiscard]] virtual Identification identification() const { return {}; }
     /// PTX ISA version and target that load() accepts and that kernels should be written for.
     struct PtxTarget {
         int version_major = 0;

@@ -157,6 +157,50 @@ TEST_F(NvmlTest, ReportsClocksPowerTemperatureAndOtherProcesses) {
     EXPECT_EQ(now.other_processes, 1);
 }
 
+TEST_F(NvmlTest, NamesWhatHoldsTheClocksDown) {
+    EXPECT_EQ(clock_state().throttle_reasons, std::vector<std::string>());
+    state().throttle_reasons = 0x1 | 0x4 | 0x40 | 0x8000;
+    const std::vector<std::string> reasons{"idle", "power cap", "thermal slowdown by hardware",
+                                           "unknown reason 0x8000"};
+    EXPECT_EQ(clock_state().throttle_reasons, reasons);
+    fail("nvmlDeviceGetCurrentClocksEventReasons", 3);
+    EXPECT_EQ(clock_state().throttle_reasons, std::nullopt);
+}
+
+TEST_F(NvmlTest, OlderDriversNameThrottleReasonsByAnotherCall) {
+    auto& old = testing::state_of(GPUTOMO_FAKE_CUDA_OLD);
+    old = {};
+    old.throttle_reasons = 0x80;
+    const auto device = open(0, {GPUTOMO_FAKE_CUDA, GPUTOMO_FAKE_CUDA_OLD});
+    EXPECT_EQ(device->clock_state().throttle_reasons, std::vector<std::string>{"power brake"});
+}
+
+TEST_F(NvmlTest, ReportsWhetherEccIsOnAndItsErrors) {
+    EXPECT_EQ(clock_state().ecc, true);
+    EXPECT_EQ(clock_state().ecc_uncorrected, 3);
+    state().ecc_enabled = false;
+    EXPECT_EQ(clock_state().ecc, false);
+    EXPECT_EQ(clock_state().ecc_uncorrected, std::nullopt) << "nothing counts errors without ECC";
+    fail("nvmlDeviceGetEccMode", 3);
+    EXPECT_EQ(clock_state().ecc, std::nullopt) << "a GPU without ECC refuses the call";
+}
+
+TEST_F(NvmlTest, IdentifiesTheGpuAndItsDriver) {
+    const auto device = open(0, {GPUTOMO_FAKE_CUDA, GPUTOMO_FAKE_CUDA});
+    const auto found = device->identification();
+    EXPECT_EQ(found.driver, "570.86.15");
+    EXPECT_EQ(found.cuda, "13.0");
+    EXPECT_EQ(found.pci_bus_id, "0000:3b:00.0");
+    EXPECT_EQ(found.description, "");
+    EXPECT_EQ(device->uuid(), "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f");
+    fail("nvmlSystemGetDriverVersion", 3);
+    EXPECT_EQ(device->identification().driver, "");
+    fail(nullptr, 0);
+    const auto without = open_fake()->identification();
+    EXPECT_EQ(without.driver, "") << "without NVML";
+    EXPECT_EQ(without.pci_bus_id, "0000:3b:00.0");
+}
+
 TEST_F(NvmlTest, RecognisesThisProcessUnderAnotherPid) {
     list(state().processes_after, state().count_after, {500001, 700007});
     EXPECT_EQ(clock_state().other_processes, 1);

@@ -208,6 +208,10 @@ inline constexpr NvmlResult kNvmlInsufficientSize = 7;
 inline constexpr int kNvmlClockSm = 1;
 inline constexpr int kNvmlClockMemory = 2;
 inline constexpr int kNvmlTemperatureGpu = 0;
+inline constexpr int kNvmlEnabled = 1;              // nvmlEnableState_t
+inline constexpr int kNvmlErrorUncorrected = 1;     // nvmlMemoryErrorType_t
+inline constexpr int kNvmlCounterVolatile = 0;      // nvmlEccCounterType_t: since the driver was loaded
+inline constexpr unsigned kNvmlVersionLength = 80;  // NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE
 
 /// nvmlProcessInfo_t as of version 2 of the structure.
 struct NvmlProcess {
@@ -218,14 +222,19 @@ struct NvmlProcess {
 };
 static_assert(sizeof(NvmlProcess) == 24);
 
-#define GPUTOMO_NVML_OPTIONAL(ROW)                                                     \
-    ROW(init, "nvmlInit_v2", ())                                                       \
-    ROW(shutdown, "nvmlShutdown", ())                                                  \
-    ROW(device_by_uuid, "nvmlDeviceGetHandleByUUID", (const char*, NvmlDevice*))       \
-    ROW(device_by_pci, "nvmlDeviceGetHandleByPciBusId_v2", (const char*, NvmlDevice*)) \
-    ROW(clock_info, "nvmlDeviceGetClockInfo", (NvmlDevice, int, unsigned*))            \
-    ROW(temperature, "nvmlDeviceGetTemperature", (NvmlDevice, int, unsigned*))         \
-    ROW(power_usage, "nvmlDeviceGetPowerUsage", (NvmlDevice, unsigned*))               \
+#define GPUTOMO_NVML_OPTIONAL(ROW)                                                                        \
+    ROW(init, "nvmlInit_v2", ())                                                                          \
+    ROW(shutdown, "nvmlShutdown", ())                                                                     \
+    ROW(driver_version, "nvmlSystemGetDriverVersion", (char*, unsigned))                                  \
+    ROW(device_by_uuid, "nvmlDeviceGetHandleByUUID", (const char*, NvmlDevice*))                          \
+    ROW(device_by_pci, "nvmlDeviceGetHandleByPciBusId_v2", (const char*, NvmlDevice*))                    \
+    ROW(clock_info, "nvmlDeviceGetClockInfo", (NvmlDevice, int, unsigned*))                               \
+    ROW(event_reasons, "nvmlDeviceGetCurrentClocksEventReasons", (NvmlDevice, unsigned long long*))       \
+    ROW(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons", (NvmlDevice, unsigned long long*)) \
+    ROW(ecc_mode, "nvmlDeviceGetEccMode", (NvmlDevice, int*, int*))                                       \
+    ROW(ecc_errors, "nvmlDeviceGetTotalEccErrors", (NvmlDevice, int, int, unsigned long long*))           \
+    ROW(temperature, "nvmlDeviceGetTemperature", (NvmlDevice, int, unsigned*))                            \
+    ROW(power_usage, "nvmlDeviceGetPowerUsage", (NvmlDevice, unsigned*))                                  \
     ROW(processes, "nvmlDeviceGetComputeRunningProcesses_v3", (NvmlDevice, unsigned*, NvmlProcess*))
 
 struct NvmlFunctions {

@@ -71,6 +71,7 @@ public:
     [[nodiscard]] std::string name() const override { return session_->driver().device_name(session_->index()); }
     [[nodiscard]] std::string id() const override { return session_->id(); }
     [[nodiscard]] std::string uuid() const override;
+    [[nodiscard]] Identification identification() const override;
     [[nodiscard]] PtxTarget ptx_target() const override { return target_; }
     [[nodiscard]] std::optional<std::int64_t> attribute(Attribute attribute) const override;
 
@@ -92,6 +93,7 @@ public:
 
 private:
     static std::optional<abi::Uuid> uuid_of(const Driver& driver, int index);
+    static std::string pci_bus_id_of(const Driver& driver, int index);
     static NvmlGpu find_in_nvml(const Driver& driver, std::shared_ptr<const Nvml> nvml, int index);
     void find_own_pid(const std::vector<unsigned>& before);
 
@@ -138,14 +140,25 @@ std::string CudaDevice::uuid() const {
 }
 
 NvmlGpu CudaDevice::find_in_nvml(const Driver& driver, std::shared_ptr<const Nvml> nvml, int index) {
-    const auto& call = driver.functions();
     std::vector<std::string> uuids;
     if (const auto uuid = uuid_of(driver, index)) uuids = {uuid_text(*uuid, "GPU"), uuid_text(*uuid, "MIG")};
+    return {std::move(nvml), uuids, pci_bus_id_of(driver, index)};
+}
+
+std::string CudaDevice::pci_bus_id_of(const Driver& driver, int index) {
     std::array<char, 32> bus{};
-    if (call.device_get_pci_bus_id == nullptr ||
-        call.device_get_pci_bus_id(bus.data(), static_cast<int>(bus.size()) - 1, driver.device(index)) != abi::kSuccess)
-        bus[0] = '\0';
-    return {std::move(nvml), uuids, bus.data()};
+    const auto get = driver.functions().device_get_pci_bus_id;
+    if (get == nullptr || get(bus.data(), static_cast<int>(bus.size()) - 1, driver.device(index)) != abi::kSuccess)
+        return {};
+    return bus.data();
+}
+
+Identification CudaDevice::identification() const {
+    const int cuda = session_->driver().version();  // 12080 for CUDA 12.8
+    return {.driver = nvml_.driver_version(),
+            .cuda = fmt::format("{}.{}", cuda / 1000, cuda % 1000 / 10),
+            .pci_bus_id = pci_bus_id_of(session_->driver(), session_->index()),
+            .description = {}};
 }
 
 /// In a container, NVML may list this process under another pid than its own. Then it is the process that appeared when

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -12,6 +14,34 @@ namespace gputomo::device::cuda {
 namespace {
 
 constexpr int kListAttempts = 4;  // processes may start between asking for their number and for the list
+
+/// The bits of nvmlClocksThrottleReasons. An idle GPU lowers its clocks as well, which is no disturbance, but says why
+/// they are low.
+struct ThrottleReason {
+    unsigned long long bit;
+    const char* name;
+};
+constexpr ThrottleReason kThrottleReasons[] = {
+    {0x1, "idle"},
+    {0x2, "application clocks"},
+    {0x4, "power cap"},
+    {0x8, "hardware slowdown"},
+    {0x10, "sync boost"},
+    {0x20, "thermal slowdown by software"},
+    {0x40, "thermal slowdown by hardware"},
+    {0x80, "power brake"},
+    {0x100, "display clocks"},
+};
+
+std::vector<std::string> names_of_reasons(unsigned long long reasons) {
+    std::vector<std::string> names;
+    for (const auto& [bit, name] : kThrottleReasons) {
+        if ((reasons & bit) != 0) names.emplace_back(name);
+        reasons &= ~bit;
+    }
+    if (reasons != 0) names.push_back(fmt::format("unknown reason {:#x}", reasons));
+    return names;
+}
 
 template <class Pointer>
 void resolve(void* handle, const char* symbol, Pointer& pointer) {
@@ -71,6 +101,17 @@ std::optional<std::vector<unsigned>> NvmlGpu::compute_processes() const {
     return std::nullopt;
 }
 
+void NvmlGpu::add_ecc(ClockState& state) const {
+    const auto& call = nvml_->functions();
+    int current = 0, pending = 0;
+    if (call.ecc_mode == nullptr || call.ecc_mode(device_, &current, &pending) != 0) return;
+    state.ecc = current == abi::kNvmlEnabled;
+    unsigned long long errors = 0;
+    if (*state.ecc && call.ecc_errors != nullptr &&
+        call.ecc_errors(device_, abi::kNvmlErrorUncorrected, abi::kNvmlCounterVolatile, &errors) == 0)
+        state.ecc_uncorrected = static_cast<std::int64_t>(errors);
+}
+
 ClockState NvmlGpu::state(std::optional<unsigned> own_pid) const {
     ClockState state;
     if (device_ == nullptr) return state;
@@ -82,10 +123,24 @@ ClockState NvmlGpu::state(std::optional<unsigned> own_pid) const {
         state.temperature_celsius = value;
     if (call.power_usage != nullptr && call.power_usage(device_, &value) == 0)
         state.power_watt = value / 1000.0;  // NVML gives mW
+    // Drivers since 535 have the first call, which replaces the second one.
+    const auto reasons_call = call.event_reasons != nullptr ? call.event_reasons : call.throttle_reasons;
+    unsigned long long reasons = 0;
+    if (reasons_call != nullptr && reasons_call(device_, &reasons) == 0)
+        state.throttle_reasons = names_of_reasons(reasons);
+    add_ecc(state);
     if (const auto pids = compute_processes())
         state.other_processes =
             static_cast<int>(std::count_if(pids->begin(), pids->end(), [&](unsigned pid) { return pid != own_pid; }));
     return state;
+}
+
+std::string NvmlGpu::driver_version() const {
+    std::array<char, abi::kNvmlVersionLength> text{};
+    if (nvml_ == nullptr || !nvml_->available() || nvml_->functions().driver_version == nullptr ||
+        nvml_->functions().driver_version(text.data(), static_cast<unsigned>(text.size()) - 1) != 0)
+        return {};
+    return text.data();
 }
 
 std::string uuid_text(const abi::Uuid& uuid, const std::string& prefix) {

@@ -40,8 +40,11 @@ public:
     /// `own_pid`: NVML's process id of this process, which does not count among the others; nullopt if it is not
     /// listed.
     [[nodiscard]] ClockState state(std::optional<unsigned> own_pid) const;
+    /// Version of the kernel driver, such as "570.86.15"; empty if it is unknown.
+    [[nodiscard]] std::string driver_version() const;
 
 private:
+    void add_ecc(ClockState& state) const;
     [[nodiscard]] std::optional<double> clock_mhz(int domain) const;
 
     std::shared_ptr<const Nvml> nvml_;

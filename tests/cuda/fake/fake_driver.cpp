@@ -365,6 +365,29 @@ abi::NvmlResult nvmlDeviceGetClockInfo(abi::NvmlDevice, int domain, unsigned* mh
     *mhz = domain == abi::kNvmlClockSm ? 1980 : 2619;
     return called("nvmlDeviceGetClockInfo");
 }
+abi::NvmlResult nvmlSystemGetDriverVersion(char* text, unsigned size) {
+    std::snprintf(text, size, "570.86.15");
+    return called("nvmlSystemGetDriverVersion");
+}
+#ifdef FAKE_OLD
+abi::NvmlResult nvmlDeviceGetCurrentClocksThrottleReasons(abi::NvmlDevice, unsigned long long* reasons) {
+    *reasons = state.throttle_reasons;
+    return called("nvmlDeviceGetCurrentClocksThrottleReasons");
+}
+#else
+abi::NvmlResult nvmlDeviceGetCurrentClocksEventReasons(abi::NvmlDevice, unsigned long long* reasons) {
+    *reasons = state.throttle_reasons;
+    return called("nvmlDeviceGetCurrentClocksEventReasons");
+}
+#endif
+abi::NvmlResult nvmlDeviceGetEccMode(abi::NvmlDevice, int* current, int* pending) {
+    *current = *pending = state.ecc_enabled ? 1 : 0;
+    return called("nvmlDeviceGetEccMode");
+}
+abi::NvmlResult nvmlDeviceGetTotalEccErrors(abi::NvmlDevice, int type, int counter, unsigned long long* errors) {
+    *errors = type == abi::kNvmlErrorUncorrected && counter == abi::kNvmlCounterVolatile ? 3 : 1000;
+    return called("nvmlDeviceGetTotalEccErrors");
+}
 abi::NvmlResult nvmlDeviceGetTemperature(abi::NvmlDevice, int, unsigned* celsius) {
     *celsius = 41;
     return called("nvmlDeviceGetTemperature");

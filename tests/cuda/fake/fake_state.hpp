@@ -40,6 +40,8 @@ struct State {
     int count_before = 0;
     unsigned processes_after[4] = {};
     int count_after = 0;
+    unsigned long long throttle_reasons = 0;
+    bool ecc_enabled = true;
 };
 
 }  // namespace gputomo::device::cuda::fake
