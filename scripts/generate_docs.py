@@ -44,7 +44,8 @@ def schema_leaves():
 
     def walk(node, path):
         if "$ref" in node:
-            leaves.append((path, node.get("description", ""), node.get("internal")))
+            if node["$ref"] == "#/$defs/leaf":  # others describe `origin`, which has no leaves
+                leaves.append((path, node.get("description", ""), node.get("internal")))
             return
         for name, child in node.get("properties", {}).items():
             walk(child, f"{path}.{name}" if path else name)

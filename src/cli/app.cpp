@@ -2,6 +2,7 @@
 
 #include "cli/command.hpp"
 #include "cli/terminal/exits.hpp"
+#include "cli/terminal/version.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -39,7 +40,7 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& e, int argc,
 int run(int argc, const char* const* argv) {
     CLI::App app("gputomo sees inside a GPU by timing it.", "gputomo");
     app.require_subcommand(1);
-    app.set_version_flag("--version", GPUTOMO_VERSION);
+    app.set_version_flag("--version", fmt::format("{} ({})", kVersion, commit()));
     Action action;
     for (const auto add : kCommands) add(app, action);
     try {

@@ -17,9 +17,16 @@ struct DiffArguments {
     bool strict = false;
 };
 
+/// Says where and when a description was measured, which is no difference.
+void print_origin(std::string_view which, const machine::Machine& machine) {
+    if (machine.origin) fmt::print("{:<10} {}\n", which, results::summary(*machine.origin));
+}
+
 int print_diff(const DiffArguments& arguments) {
-    const auto result =
-        machine::diff(machine_named(arguments.a), machine_named(arguments.b), {.tolerance = arguments.tolerance});
+    const auto a = machine_named(arguments.a), b = machine_named(arguments.b);
+    print_origin("first", a);
+    print_origin("second", b);
+    const auto result = machine::diff(a, b, {.tolerance = arguments.tolerance});
     for (const auto& row : result.differing)
         fmt::print("differs    {:<44} {} | {} {}\n", row.path, machine::value_text(row.a), machine::value_text(row.b),
                    machine::unit_name(row.unit));
@@ -43,8 +50,7 @@ void add_diff(CLI::App& parent, Action& action) {
     command
         .add_option("--tolerance", arguments->tolerance,
                     "largest relative difference of two numbers that count as equal, 0.05 for 5%")
-        .non_negative()
-        .number("a number of 0 or more");
+        .non_negative();
     command.add_flag("--strict", arguments->strict, "also count values that only one description has as differences");
     command.runs(action, [arguments] { return print_diff(*arguments); });
 }

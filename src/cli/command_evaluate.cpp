@@ -1,5 +1,6 @@
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/machines.hpp"
+#include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/ending.hpp"
 #include "cli/terminal/help.hpp"
@@ -64,12 +65,13 @@ void check(const EvaluateOptions& options) {
         throw InputError(fmt::format("--ilp {}: expected 1 to {}", options.mixes.chains, kMaxChains));
 }
 
-void print(const EvaluateOptions& options, const models::Parameters& parameters, const measure::MixSurface& surface) {
+void print(const EvaluateOptions& options, const models::Parameters& parameters, const measure::MixSurface& surface,
+           const results::Origin& origin) {
     const auto evaluation =
         compare::evaluate(surface, parameters, {.chains = options.mixes.chains, .alphas = options.mixes.alphas},
                           options.surface.empty() ? options.device : options.surface);
     if (options.json)
-        fmt::print("{}\n", compare::evaluation_json(evaluation).dump(1));
+        print_json(compare::evaluation_json(evaluation), origin);
     else
         fmt::print("{}", compare::evaluation_table(evaluation));
 }
@@ -80,13 +82,14 @@ int evaluate_recorded(const EvaluateOptions& options) {
     if (surface.gpu != parameters.gpu)
         fmt::print(stderr, "warning: {} was measured on {}, but {} describes {}\n", options.surface, surface.gpu,
                    options.machine, parameters.gpu);
-    print(options, parameters, surface);
+    print(options, parameters, surface, origin_of_command());
     return 0;
 }
 
 int evaluate_measured(const EvaluateOptions& options) {
     const InterruptGuard guard;
     const auto device = open_device(options.device, options.seed, options.noise);
+    auto origin = origin_on(*device);
     models::Parameters parameters;
     measure::MixSurface surface;
     {
@@ -97,7 +100,8 @@ int evaluate_measured(const EvaluateOptions& options) {
                 progress.show(kParameterShare + (1 - kParameterShare) * fraction, -1, what);
             });
     }
-    print(options, parameters, surface);
+    add_state_after(origin, *device);
+    print(options, parameters, surface, origin);
     return 0;
 }
 

@@ -1,8 +1,11 @@
 #include "cli/inputs/machines.hpp"
+#include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
+#include "files/output_file.hpp"
 #include "history/history.hpp"
 #include "machine/json.hpp"
+#include "machine/origin_json.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -29,14 +32,31 @@ std::string entry_text(const history::Entry& entry) {
     return fmt::format("{}  {}  {}", entry.time, entry.kind, entry.specimen);
 }
 
-void print_json(std::string_view what, const Json& rows) {
-    fmt::print("{}\n", Json{{"schema", "gputomo-history-1"}, {what, rows}}.dump(1));
+void print_rows(std::string_view what, const Json& rows) {
+    print_json(Json{{"schema", "gputomo-history-1"}, {what, rows}}, origin_of_command());
+}
+
+/// Where the scan was made, as its description says.
+Json with_origin(Json row, const machine::Machine& machine) {
+    if (machine.origin) row["measured"] = machine::origin_json(*machine.origin);
+    return row;
+}
+
+/// What made a scan, for a line of text; empty where its description does not say.
+std::string made_by(const machine::Machine& machine) {
+    if (!machine.origin) return {};
+    const auto& origin = *machine.origin;
+    const bool has_driver = origin.gpu && !origin.gpu->driver.empty();
+    return fmt::format("  gputomo {} ({}){}", origin.version, origin.commit,
+                       has_driver ? ", driver " + origin.gpu->driver : std::string());
 }
 
 int add_scan_file(const HistoryArguments& arguments) {
+    files::refuse_inputs("--db", arguments.file, files_of({arguments.add}));
     const auto machine = machine_named(arguments.add);
     history::History history(arguments.file);
-    const auto entry = history.add(machine, {arguments.specimen, arguments.time});
+    const auto measured = machine.origin ? machine.origin->date : std::string();
+    const auto entry = history.add(machine, {arguments.specimen, arguments.time.empty() ? measured : arguments.time});
     fmt::print("added      {}\n", entry_text(entry));
     return 0;
 }
@@ -44,10 +64,11 @@ int add_scan_file(const HistoryArguments& arguments) {
 int print_entries(const history::History& history, bool json) {
     Json rows = Json::array();
     for (const auto& entry : history.entries()) {
-        rows.push_back(entry_json(entry));
-        if (!json) fmt::print("{}\n", entry_text(entry));
+        const auto machine = history.machine(entry.id);
+        rows.push_back(with_origin(entry_json(entry), machine));
+        if (!json) fmt::print("{}{}\n", entry_text(entry), made_by(machine));
     }
-    if (json) print_json("scans", rows);
+    if (json) print_rows("scans", rows);
     return 0;
 }
 
@@ -61,18 +82,23 @@ int print_series(const history::History& history, const std::string& path, bool 
         rows.push_back(row);
         if (!json) fmt::print("{:<60} {}\n", entry_text(point.entry), machine::value_text(point.leaf));
     }
-    if (json) print_json("series", rows);
+    if (json) print_rows("series", rows);
     if (points.empty()) fmt::print(stderr, "no scan of this history has a value at {}\n", path);
     return 0;
+}
+
+std::string made_line(std::string_view when, const machine::Machine& machine) {
+    return machine.origin ? fmt::format("  {:<6} {}\n", when, results::summary(*machine.origin)) : std::string();
 }
 
 int print_changes(const history::History& history, bool json) {
     Json rows = Json::array();
     bool changed = false;
-    for (const auto& [before, after, diff] : history.changes()) {
+    for (const auto& [before, after, diff, repeatable] : history.changes()) {
         if (!json)
-            fmt::print("{} -> {}: {} equal, {} differ\n", entry_text(before), after.time, diff.equal,
-                       diff.differing.size());
+            fmt::print("{} -> {}: {} equal, {} within repeatability, {} differ\n{}{}", entry_text(before), after.time,
+                       diff.equal, repeatable.size(), diff.differing.size(),
+                       made_line("before", history.machine(before.id)), made_line("after", history.machine(after.id)));
         for (const auto& row : diff.differing) {
             changed = true;
             Json cells = entry_json(after);
@@ -84,7 +110,7 @@ int print_changes(const history::History& history, bool json) {
                            machine::unit_name(row.unit));
         }
     }
-    if (json) print_json("changes", rows);
+    if (json) print_rows("changes", rows);
     return changed ? 1 : 0;
 }
 
@@ -99,7 +125,7 @@ int print_outliers(const history::History& history, bool json) {
             fmt::print("{}\n  {:<44} {}; the others: {}\n", entry_text(outlier.entry), outlier.path,
                        machine::value_text(outlier.leaf), outlier.fleet);
     }
-    if (json) print_json("outliers", rows);
+    if (json) print_rows("outliers", rows);
     return outliers.empty() ? 0 : 1;
 }
 
@@ -125,7 +151,9 @@ void add_history(CLI::App& parent, Action& action) {
                                     "name of this GPU among others of its kind, such as its UUID")
                         .needs(add);
     add.needs(specimen);
-    command.add_option("--time", arguments->time, "time of the scan in UTC, as 2026-11-21T10:44:49Z (default: now)")
+    command
+        .add_option("--time", arguments->time,
+                    "time of the scan in UTC, as 2026-11-21T10:44:49Z (default: the date in the file, or now)")
         .needs(add);
     auto leaf = command
                     .add_option("--leaf", arguments->leaf,
@@ -134,7 +162,8 @@ void add_history(CLI::App& parent, Action& action) {
     auto changes =
         command
             .add_flag("--changes", arguments->changes,
-                      "show what changed between the last two scans of each GPU; exits with 1 where something did")
+                      "show what changed between the last two scans of each GPU by more than between earlier scans; "
+                      "exits with 1 where something did")
             .excludes(add)
             .excludes(leaf);
     command

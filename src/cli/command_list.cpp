@@ -1,4 +1,5 @@
 #include "cli/inputs/devices.hpp"
+#include "cli/inputs/origin.hpp"
 #include "cli/inputs/papers.hpp"
 #include "cli/options.hpp"
 #include "device/cuda/cuda.hpp"
@@ -65,7 +66,7 @@ Json model_list() {
 
 int print(const std::string& what, const Json& list, bool json) {
     if (json) {
-        fmt::print("{}\n", Json{{"schema", "gputomo-list-1"}, {what, list}}.dump(1));
+        print_json(Json{{"schema", "gputomo-list-1"}, {what, list}}, origin_of_command());
         return 0;
     }
     for (const auto& row : list)

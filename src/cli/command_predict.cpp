@@ -1,19 +1,21 @@
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/kernel_arguments.hpp"
 #include "cli/inputs/machines.hpp"
+#include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
 #include "compare/kernels/comparison.hpp"
 #include "compare/kernels/measurement.hpp"
 #include "compare/kernels/prediction_text.hpp"
+#include "files/output_file.hpp"
 #include "machine/json.hpp"
 #include "predict/listing.hpp"
 #include "predict/prediction.hpp"
 #include "predict/ptx_code.hpp"
 #include "predict/sass_code.hpp"
 #include "ptx/parser.hpp"
-#include "scan/files.hpp"
+#include "scan/kernels_file.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
 #include "units/warp.hpp"
@@ -89,12 +91,11 @@ predict::Code code_from(const PredictOptions& options) {
     return predict::code_from_ptx(ptx::parse_kernel(text, options.kernel, options.file), options.kernel, options.file);
 }
 
-int print_comparisons(const PredictOptions& options, const std::vector<compare::KernelComparison>& comparisons) {
+int print_comparisons(const PredictOptions& options, const std::vector<compare::KernelComparison>& comparisons,
+                      const results::Origin& origin) {
     if (options.json)
-        fmt::print(
-            "{}\n",
-            Json{{"schema", "gputomo-kernel-comparison-1"}, {"kernels", compare::comparison_json(comparisons)}}.dump(
-                1));
+        print_json({{"schema", "gputomo-kernel-comparison-1"}, {"kernels", compare::comparison_json(comparisons)}},
+                   origin);
     else
         fmt::print("{}", compare::comparison_table(comparisons));
     return 0;
@@ -104,30 +105,41 @@ using Workloads = std::vector<const measure::Workload*>;
 
 scan::MeasuredKernels measure_on_device(const MeasureOptions& options, const Workloads& workloads) {
     const InterruptGuard guard;
-    if (!options.out.empty()) scan::check_writable_file(options.out);
+    if (!options.out.empty()) files::check_writable_file(options.out);
     const auto device = open_device(options.device, options.seed, options.noise);
+    auto origin = origin_on(*device);
+    const auto save = [&](scan::MeasuredKernels measured, const std::filesystem::path& file) {
+        measured.origin = origin;
+        if (!options.out.empty()) files::write_whole(file, to_json(measured));
+    };
     Progress progress(false);
-    return compare::measure_workloads(
+    auto measured = compare::measure_workloads(
         *device, workloads, [&](double fraction, std::string_view what) { progress.show(fraction, -1, what); },
-        [&](const scan::MeasuredKernels& measured) {
-            if (!options.out.empty()) scan::write_file(options.out, to_json(measured));
-        });
+        [&](const scan::MeasuredKernels& so_far) { save(so_far, files::partial_of(options.out)); });
+    add_state_after(origin, *device);
+    measured.origin = origin;
+    save(measured, options.out);
+    if (!options.out.empty()) std::filesystem::remove(files::partial_of(options.out));
+    return measured;
 }
 
 int run_workloads(const PredictOptions& options, const Workloads& workloads) {
     const auto& measure = options.measure;
     if (measure.device.empty() && measure.measured.empty())
         throw InputError(fmt::format("predict {}: expected --device to measure on, or --measured FILE", options.file));
+    if (!measure.out.empty())
+        files::refuse_inputs("--out", measure.out, files_of({options.machine, measure.device, measure.measured}));
     const auto machine = machine_named(options.machine);
-    const auto measured =
-        measure.measured.empty() ? measure_on_device(measure, workloads) : scan::load_kernels(measure.measured);
+    const bool measured_now = measure.measured.empty();
+    const auto measured = measured_now ? measure_on_device(measure, workloads) : scan::load_kernels(measure.measured);
     return print_comparisons(options,
                              compare::compare_workloads(workloads, measured, machine, options.machine,
-                                                        measure.measured.empty() ? measure.device : measure.measured));
+                                                        measure.measured.empty() ? measure.device : measure.measured),
+                             measured_now ? *measured.origin : origin_of_command());
 }
 
-/// Measures the entry --kernel of the user's PTX file.
-scan::MeasuredKernel measure_entry(const PredictOptions& options) {
+/// Measures the entry --kernel of the user's PTX file, and says in `origin` on which GPU.
+scan::MeasuredKernel measure_entry(const PredictOptions& options, results::Origin& origin) {
     const auto& measure = options.measure;
     if (measure.grid.empty() || measure.block.empty())
         throw InputError("--device: expected --grid and --block with it, to launch the kernel");
@@ -137,24 +149,28 @@ scan::MeasuredKernel measure_entry(const PredictOptions& options) {
     const auto device = open_device(measure.device, measure.seed, measure.noise);
     const auto module = device->load(text);
     auto arguments = kernel_arguments(measure.arguments, signature, *device);
-    return compare::measure_kernel(*device, *module, options.kernel,
-                                   {dimensions(measure.grid, "--grid"), dimensions(measure.block, "--block"),
-                                    Bytes{measure.shared}, arguments.packed});
+    origin = origin_on(*device);
+    auto measured = compare::measure_kernel(*device, *module, options.kernel,
+                                            {dimensions(measure.grid, "--grid"), dimensions(measure.block, "--block"),
+                                             Bytes{measure.shared}, arguments.packed});
+    add_state_after(origin, *device);
+    return measured;
 }
 
 int print_prediction(const PredictOptions& options, const predict::Prediction& prediction) {
     if (options.json)
-        fmt::print("{}\n", compare::prediction_json(prediction).dump(1));
+        print_json(compare::prediction_json(prediction), origin_of_command());
     else
         fmt::print("{}", compare::prediction_text(prediction));
     return 0;
 }
 
-int print_beside(const PredictOptions& options, const compare::KernelComparison& comparison) {
+int print_beside(const PredictOptions& options, const compare::KernelComparison& comparison,
+                 const results::Origin& origin) {
     if (options.json) {
         Json json = compare::prediction_json(comparison.prediction);
         json["measured"] = compare::comparison_json({comparison}).at(0);
-        fmt::print("{}\n", json.dump(1));
+        print_json(std::move(json), origin);
         return 0;
     }
     fmt::print("{}\n{}", compare::prediction_text(comparison.prediction), compare::comparison_table({comparison}));
@@ -172,9 +188,11 @@ int run_prediction(const PredictOptions& options) {
     const auto machine = machine_named(options.machine);
     if (options.measure.device.empty())
         return print_prediction(options, predict::predict(std::move(code), machine, choices, options.machine));
-    const auto measured = measure_entry(options);
+    results::Origin origin;
+    const auto measured = measure_entry(options, origin);
     compare::hold_occupancy(choices, code.shared_bytes + options.measure.shared, measured, machine);
-    return print_beside(options, {predict::predict(std::move(code), machine, choices, options.machine), measured});
+    return print_beside(options, {predict::predict(std::move(code), machine, choices, options.machine), measured},
+                        origin);
 }
 
 void add_measure_options(Command& command, const std::shared_ptr<PredictOptions>& options) {

@@ -5,6 +5,7 @@
 #include "cli/terminal/help.hpp"
 #include "compare/mixes/cusp.hpp"
 #include "compare/mixes/modelled.hpp"
+#include "files/output_file.hpp"
 #include "machine/json.hpp"
 #include "report/compare/page.hpp"
 #include "scan/files.hpp"
@@ -80,7 +81,10 @@ std::vector<measure::MixSurface> surfaces_of(const std::vector<std::string>& fil
 }
 
 int report_files(const ReportOptions& options) {
-    scan::check_writable_file(options.out);
+    auto inputs = files_of(options.files);
+    inputs.insert(inputs.end(), options.surfaces.begin(), options.surfaces.end());
+    files::refuse_inputs("--out", options.out, inputs);
+    files::check_writable_file(options.out);
     Machines machines;
     Loaded loaded;
     for (const auto& file : options.files) {
@@ -89,12 +93,12 @@ int report_files(const ReportOptions& options) {
     }
     const auto surfaces = surfaces_of(options.surfaces, machines);
     if (machines.size() > 1) {
-        scan::write_file(options.out, report::comparison(machines, compare::cusp(machines, surfaces)));
+        files::write_whole(options.out, report::comparison(machines, compare::cusp(machines, surfaces)));
         return 0;
     }
     loaded.page.earlier = generation_before(loaded.machine);
     loaded.page.modelled = compare::modelled(surfaces, loaded.machine);
-    scan::write_file(options.out, report::html(loaded.machine, loaded.page));
+    files::write_whole(options.out, report::html(loaded.machine, loaded.page));
     return 0;
 }
 

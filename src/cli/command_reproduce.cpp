@@ -1,10 +1,13 @@
+#include "cli/inputs/origin.hpp"
 #include "cli/inputs/papers.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
+#include "files/folder_lock.hpp"
+#include "files/output_file.hpp"
+#include "files/output_folder.hpp"
 #include "reproduce/papers/index.hpp"
 #include "reproduce/papers/reproduce.hpp"
-#include "scan/files.hpp"
 #include "units/file.hpp"
 
 #include <fmt/format.h>
@@ -35,25 +38,34 @@ std::optional<reproduce::Json> results_in(const std::filesystem::path& folder, c
     return ours ? std::optional(std::move(json)) : std::nullopt;
 }
 
-void write_index(const std::filesystem::path& folder) {
+/// The page of all papers in the folder, of which one has these results now.
+std::string index_of(const std::filesystem::path& folder, const std::string& latest, const std::string& json) {
     const auto papers = shipped_papers();
     std::vector<reproduce::PaperResults> results;
-    for (const auto& paper : papers) results.push_back({&paper, results_in(folder, paper.id)});
-    scan::write_file(folder / "index.html", reproduce::index_page(results));
+    for (const auto& paper : papers)
+        results.push_back({&paper, paper.id == latest ? reproduce::Json::parse(json) : results_in(folder, paper.id)});
+    return reproduce::index_page(results);
 }
 
-void write_pages(const reproduce::Reproduction& reproduction, const std::filesystem::path& folder) {
+/// An interrupted reproduction leaves earlier results in the folder alone.
+void write_pages(const reproduce::Reproduction& reproduction, std::filesystem::path folder) {
     const auto& paper = reproduction.paper->id;  // in the names, because papers may share a folder
-    scan::write_file(folder / (paper + ".json"), reproduce::results_json(reproduction));
-    scan::write_file(folder / (paper + ".html"), reproduce::results_page(reproduction));
-    write_index(folder);
+    const files::FolderLock lock(folder, origin_of_command().command);
+    if (reproduction.interrupted) {
+        folder /= "partial";
+        files::check_writable_folder(folder);
+    }
+    const auto json = reproduce::results_json(reproduction);
+    files::OutputFolder(folder).write({{paper + ".json", json},
+                                       {paper + ".html", reproduce::results_page(reproduction)},
+                                       {"index.html", index_of(folder, paper, json)}});
     fmt::print(stderr, "written: {0}/{1}.json {0}/{1}.html {0}/index.html\n", folder.string(), paper);
 }
 
 int reproduce_paper(const ReproduceOptions& options) {
     const InterruptGuard guard;
     const auto paper = shipped_paper(options.paper);
-    if (!options.out.empty()) scan::check_writable(options.out);
+    if (!options.out.empty()) files::check_writable_folder(options.out);
     reproduce::Reproduction result;
     {
         Progress progress(options.quiet);
@@ -65,6 +77,7 @@ int reproduce_paper(const ReproduceOptions& options) {
             progress.show(fraction, left, what);
         };
         result = reproduce::run(paper, run);
+        result.origin = origin_of_command();
     }
     fmt::print("{}", options.json ? reproduce::results_json(result) : reproduce::results_table(result));
     for (const auto& warning : result.warnings) fmt::print(stderr, "warning: {}\n", warning);

@@ -1,10 +1,11 @@
 #include "cli/inputs/devices.hpp"
+#include "cli/inputs/machines.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/ending.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
+#include "files/output_file.hpp"
 #include "machine/diff.hpp"
-#include "scan/files.hpp"
 #include "scan/plan.hpp"
 
 #include <fmt/format.h>
@@ -52,6 +53,15 @@ std::string csv_of(const scan::Scan& scan) {
     return out;
 }
 
+/// Writes the samples. Those of a run that did not finish replace no file.
+void save_samples(const RunOptions& options, const scan::Scan& scan) {
+    if (options.csv.empty()) return;
+    if (!scan.interrupted() && scan.first_failure() == nullptr) return files::write_whole(options.csv, csv_of(scan));
+    const auto partial = files::partial_of(options.csv);
+    files::write_whole(partial, csv_of(scan));
+    fmt::print(stderr, "the samples that were measured until then are in {}\n", partial.string());
+}
+
 std::string verdict_text(const results::Estimate& estimate) {
     if (estimate.knowledge == results::Knowledge::absent) return "absent";
     if (estimate.knowledge == results::Knowledge::known) return machine::value_text(estimate.value);
@@ -63,7 +73,10 @@ std::string verdict_text(const results::Estimate& estimate) {
 int run_experiment(const RunOptions& options) {
     const InterruptGuard guard;
     const auto plan = scan::plan(experiments::catalogue(), {options.experiment});
-    if (!options.csv.empty()) scan::check_writable_file(options.csv);
+    if (!options.csv.empty()) {
+        files::refuse_inputs("--csv", options.csv, files_of({options.device}));
+        files::check_writable_file(options.csv);
+    }
     const auto device = open_device(options.device, options.seed, options.noise);
     scan::Scan result;
     {
@@ -75,7 +88,7 @@ int run_experiment(const RunOptions& options) {
         };
         result = scan::run(*device, plan, run);
     }
-    if (!options.csv.empty()) scan::write_file(options.csv, csv_of(result));
+    save_samples(options, result);
     throw_unless_done(result, options.csv.empty() ? "interrupted" : "interrupted; what was measured is saved");
     const auto& outcome = result.records.back().outcome;
     for (const auto& e : outcome.estimates)

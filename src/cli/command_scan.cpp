@@ -1,20 +1,28 @@
 #include "cli/inputs/devices.hpp"
+#include "cli/inputs/machines.hpp"
+#include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
 #include "cli/report_page.hpp"
 #include "cli/terminal/ending.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
+#include "files/output_file.hpp"
 #include "history/history.hpp"
 #include "machine/json.hpp"
 #include "report/table.hpp"
 #include "scan/files.hpp"
+#include "scan/merge.hpp"
 #include "scan/plan.hpp"
+#include "scan/scan_folder.hpp"
+#include "units/error.hpp"
 
 #include <fmt/format.h>
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -30,15 +38,17 @@ struct ScanOptions {
     int noise = 0;
     bool quick = false;
     bool quiet = false;
+    bool resume = false;
 };
 
-void save(const scan::Scan& scan, const std::filesystem::path& folder) {
+/// All files of a scan.
+std::vector<files::NamedContent> files_of_scan(const scan::Scan& scan) {
     const auto machine = scan::describe(scan);
-    scan::write_file(folder / "machine.json", machine::to_json(machine));
-    scan::write_file(folder / "scan.json", scan::to_json(scan));
     auto page = page_of(scan);
     page.earlier = generation_before(machine);
-    scan::write_file(folder / "report.html", report::html(machine, page));
+    return {{std::string(scan::kMachineFile), machine::to_json(machine)},
+            {std::string(scan::kScanFile), scan::to_json(scan)},
+            {std::string(scan::kReportFile), report::html(machine, page)}};
 }
 
 /// The device's UUID; without one, the host's name and the device's id there.
@@ -49,34 +59,118 @@ std::string specimen_of(const device::Device& device) {
     return fmt::format("{} {}", host.data(), device.id());
 }
 
+/// The scan in the folder that a scan of some experiments is merged into; nullopt where there is none.
+std::optional<scan::Scan> scan_to_merge_into(const ScanOptions& options, const scan::ScanFolder& folder,
+                                             const results::MeasuredGpu& gpu) {
+    if (options.only.empty()) return std::nullopt;
+    auto whole = folder.whole_scan();
+    if (whole)
+        scan::refuse_other_gpu(*whole, gpu, (std::filesystem::path(options.out) / scan::kScanFile).string(),
+                               "a scan of the same GPU to merge the experiments of --only into, or another --out");
+    return whole;
+}
+
+/// The scan that --resume goes on with; nullopt where there is none.
+std::optional<scan::Scan> scan_to_resume(const ScanOptions& options, const scan::ScanFolder& folder,
+                                         const results::MeasuredGpu& gpu) {
+    if (!options.resume) {
+        if (const auto aside = folder.set_interrupted_aside(); !aside.empty())
+            fmt::print(stderr, "note: the results of an interrupted scan are kept in {}; --resume would have gone on\n",
+                       aside.string());
+        return std::nullopt;
+    }
+    auto interrupted = folder.interrupted_scan();
+    if (!interrupted) {
+        fmt::print(stderr, "note: no interrupted scan in {}; everything is measured\n", folder.partial().string());
+        return std::nullopt;
+    }
+    const auto file = (folder.partial() / scan::kScanFile).string();
+    scan::refuse_other_gpu(*interrupted, gpu, file, "the GPU of the interrupted scan, or a scan without --resume");
+    if (interrupted->seed != options.seed || interrupted->quick != options.quick)
+        throw InputError(fmt::format("{}: was measured with --seed {}{}; expected the same options with --resume", file,
+                                     interrupted->seed, interrupted->quick ? " --quick" : ""));
+    return interrupted;
+}
+
+/// Saves what is measured so far. A full disk must not end the measurement, since its table can still be printed.
+void save_so_far(const scan::ScanFolder& folder, const scan::Scan& scan, bool& warned) {
+    try {
+        folder.save_partial({{std::string(scan::kScanFile), scan::to_json(scan)}});
+    } catch (const Error& e) {
+        if (!warned) fmt::print(stderr, "warning: {}; the scan goes on without saving on the way\n", e.what());
+        warned = true;
+    }
+}
+
+/// Runs the plan; what `interrupted` has of it is not measured again.
+scan::Scan measure(const ScanOptions& options, device::Device& device, const std::optional<scan::Scan>& interrupted,
+                   const results::Origin& origin, const scan::ScanFolder& folder) {
+    const auto plan = options.only.empty() ? scan::plan_of_all(experiments::catalogue(), measure::usual_budget(device))
+                                           : scan::plan(experiments::catalogue(), options.only);
+    Progress progress(options.quiet);
+    bool warned = false;
+    scan::Options run{.seed = options.seed, .quick = options.quick, .origin = origin};
+    if (interrupted) run.earlier = interrupted->records;
+    run.progress = [&](double fraction, double left, std::string_view what) { progress.show(fraction, left, what); };
+    run.save = [&](const scan::Scan& scan) { save_so_far(folder, scan, warned); };
+    auto result = scan::run(device, plan, run);
+    add_state_after(*result.origin, device);
+    if (interrupted) scan::add_earlier_runs(result, interrupted->origin);
+    return result;
+}
+
+/// Whether the results replace those in the folder. A scan that was cut short does not, and of some experiments only
+/// one that has all of them does.
+bool is_whole(const scan::Scan& scan, bool merges) {
+    return std::ranges::none_of(scan.records, [&](const scan::Record& record) {
+        using enum scan::Status;
+        return record.status == interrupted || record.status == timed_out || record.status == device_failed ||
+               (merges && record.status != done);
+    });
+}
+
+/// Writes the files and says where they are. Nothing is thrown, so that the reason why a scan ended comes first.
+std::optional<std::string> save(const scan::ScanFolder& folder, const ScanOptions& options, const scan::Scan& result,
+                                const std::optional<scan::Scan>& earlier) {
+    const bool whole = is_whole(result, earlier.has_value());
+    const std::string where = whole ? options.out : folder.partial().string();
+    try {
+        if (whole)
+            folder.save_whole(files_of_scan(earlier ? scan::merged(*earlier, result) : result));
+        else
+            folder.save_partial(files_of_scan(result));
+    } catch (const Error& e) {
+        return fmt::format("{}; the results are not saved", e.what());
+    }
+    fmt::print(stderr, "written: {0}/machine.json {0}/scan.json {0}/report.html\n", where);
+    if (!whole)
+        fmt::print(stderr, "note: earlier results in {} are unchanged; the same command with --resume goes on\n",
+                   options.out);
+    return std::nullopt;
+}
+
 int scan_device(const ScanOptions& options) {
     const InterruptGuard guard;
-    auto plan = scan::plan(experiments::catalogue(), options.only);
-    scan::check_writable(options.out);
+    static_cast<void>(scan::plan(experiments::catalogue(), options.only));  // refuses unknown ids
+    const auto out = std::filesystem::path(options.out);
+    for (const auto name : {scan::kMachineFile, scan::kScanFile, scan::kReportFile})
+        files::refuse_inputs("--out", out / name, files_of({options.device, options.history}));
+    const scan::ScanFolder folder(out, origin_of_command().command);
     std::optional<history::History> history;
     if (!options.history.empty()) history.emplace(options.history);
     const auto device = open_device(options.device, options.seed, options.noise);
-    if (options.only.empty()) plan = scan::plan_of_all(experiments::catalogue(), measure::usual_budget(*device));
-    scan::Scan result;
-    {
-        Progress progress(options.quiet);
-        scan::Options run;
-        run.seed = options.seed;
-        run.quick = options.quick;
-        run.progress = [&](double fraction, double left, std::string_view what) {
-            progress.show(fraction, left, what);
-        };
-        run.save = [&](const scan::Scan& scan) {
-            scan::write_file(std::filesystem::path(options.out) / "scan.json", scan::to_json(scan));
-        };
-        result = scan::run(*device, plan, run);
-    }
-    save(result, options.out);
+    const auto origin = origin_on(*device);
+    const auto earlier = scan_to_merge_into(options, folder, *origin.gpu);
+    const auto interrupted = scan_to_resume(options, folder, *origin.gpu);
+    const auto result = measure(options, *device, interrupted, origin, folder);
     fmt::print("{} ({})\n\n{}", result.device_name, result.device_id, report::table(scan::describe(result)));
     for (const auto& warning : page_of(result).warnings) fmt::print(stderr, "warning: {}\n", warning);
-    fmt::print(stderr, "written: {0}/machine.json {0}/scan.json {0}/report.html\n", options.out);
-    throw_unless_done(result, "interrupted; what was measured is saved");
-    if (history) history->add(scan::describe(result), {.specimen = specimen_of(*device)});
+    const auto not_saved = save(folder, options, result, earlier);
+    if (not_saved && (result.interrupted() || result.first_failure() != nullptr))
+        fmt::print(stderr, "warning: {}\n", *not_saved);  // the message of the failure comes last
+    throw_unless_done(result, not_saved ? "interrupted" : "interrupted; what was measured is saved");
+    if (not_saved) throw Error(*not_saved);
+    if (history) history->add(scan::describe(result), {.specimen = specimen_of(*device), .time = origin.date});
     return 0;
 }
 
@@ -98,6 +192,8 @@ void add_scan(CLI::App& parent, Action& action) {
     command.add_option("--noise", options->noise, kNoiseHelp).capture_default_str();
     command.add_flag("--quick", options->quick, "measure with fewer repetitions: faster, with less certain results");
     command.add_flag("--quiet", options->quiet, kQuietHelp);
+    command.add_flag("--resume", options->resume,
+                     "go on with the interrupted scan in the folder's partial/, with the same options");
     command.runs(action, [options] { return scan_device(*options); });
 }
 

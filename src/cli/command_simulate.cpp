@@ -1,9 +1,10 @@
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/kernel_arguments.hpp"
+#include "cli/inputs/machines.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
+#include "files/output_file.hpp"
 #include "ptx/parser.hpp"
-#include "scan/files.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
 
@@ -33,8 +34,18 @@ struct Dump {
     std::string file;
 };
 
+/// The files that a simulation reads.
+std::vector<std::string> inputs_of(const SimulateOptions& options) {
+    auto inputs = files_of({options.file, options.device});
+    for (const auto& argument : options.arguments)  // buf:BYTES:FILE
+        if (const auto colon = argument.find(':', argument.find(':') + 1); colon != std::string::npos)
+            inputs.push_back(argument.substr(colon + 1));
+    return inputs;
+}
+
 /// Also checks that the file can be written, before a long simulation.
-Dump dump_from(const std::string& text, const std::vector<device::Buffer>& buffers) {
+Dump dump_from(const std::string& text, const std::vector<device::Buffer>& buffers,
+               const std::vector<std::string>& inputs) {
     const auto colon = text.find(':');
     const std::string where = "--dump " + text;
     if (colon == std::string::npos || colon + 1 == text.size()) throw InputError(where + ": expected N:FILE");
@@ -42,13 +53,14 @@ Dump dump_from(const std::string& text, const std::vector<device::Buffer>& buffe
     if (n >= buffers.size())
         throw InputError(fmt::format("{}: there are {} buffers, counted from 0", where, buffers.size()));
     Dump dump{&buffers[n], text.substr(colon + 1)};
-    scan::check_writable_file(dump.file);
+    files::refuse_inputs("--dump", dump.file, inputs);
+    files::check_writable_file(dump.file);
     return dump;
 }
 
 void write(const Dump& dump) {
     const auto content = dump.buffer->read<char>(static_cast<std::size_t>(dump.buffer->size().count()));
-    scan::write_file(dump.file, {content.data(), content.size()});
+    files::write_whole(dump.file, {content.data(), content.size()});
 }
 
 std::unique_ptr<device::Module> load(device::Device& gpu, std::string_view ptx, const std::string& file) {
@@ -103,7 +115,7 @@ int simulate(const SimulateOptions& options) {
     auto arguments = kernel_arguments(options.arguments, signature, *gpu);
     launch.arguments = arguments.packed;
     std::vector<Dump> dumps;
-    for (const auto& dump : options.dumps) dumps.push_back(dump_from(dump, arguments.buffers));
+    for (const auto& dump : options.dumps) dumps.push_back(dump_from(dump, arguments.buffers, inputs_of(options)));
     const auto result = launch_kernel(module->kernel(options.kernel), launch);
     print(gpu->counters(), result.elapsed);
     for (const auto& dump : dumps) write(dump);

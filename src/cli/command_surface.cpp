@@ -1,9 +1,11 @@
 #include "cli/inputs/devices.hpp"
+#include "cli/inputs/machines.hpp"
+#include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
+#include "files/output_file.hpp"
 #include "measure/mix/mix_surface.hpp"
-#include "scan/files.hpp"
 #include "scan/surface_file.hpp"
 #include "units/error.hpp"
 
@@ -72,23 +74,30 @@ measure::MixPlan plan_of(const SurfaceOptions& options, const device::Device& de
 
 int run_surface(const SurfaceOptions& options) {
     const InterruptGuard guard;
-    scan::check_writable_file(options.out);
+    files::refuse_inputs("--out", options.out, files_of({options.device}));
+    files::check_writable_file(options.out);
     const auto device = open_device(options.device, options.seed, options.noise);
     const auto plan = plan_of(options, *device);
     measure::MixSurface surface;
+    auto origin = origin_on(*device);
+    const auto save = [&](const std::filesystem::path& file) {
+        add_state_after(origin, *device);
+        surface.origin = origin;
+        scan::save_surface(surface, file);
+    };
     try {
         Progress progress(false);
         measure::add_to_surface(
             *device, plan, [&](double fraction, std::string_view what) { progress.show(fraction, -1, what); }, surface);
     } catch (...) {
         if (!surface.curves.empty()) {
-            scan::save_surface(surface, options.out);
+            save(files::partial_of(options.out));  // and leaves an earlier surface alone
             fmt::print(stderr, "the {} mixes that were measured until then are in {}\n", surface.curves.size(),
-                       options.out);
+                       files::partial_of(options.out).string());
         }
         throw;
     }
-    scan::save_surface(surface, options.out);
+    save(options.out);
     const auto samples = std::accumulate(surface.curves.begin(), surface.curves.end(), std::size_t{0},
                                          [](std::size_t sum, const auto& curve) { return sum + curve.samples.size(); });
     fmt::print(

@@ -1,7 +1,9 @@
 #include "cli/inputs/devices.hpp"
+#include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
+#include "files/output_file.hpp"
 #include "machine/json.hpp"
 #include "units/error.hpp"
 #include "validate/cache_campaign.hpp"
@@ -14,6 +16,7 @@
 #include <filesystem>
 #include <memory>
 #include <thread>
+#include <utility>
 
 namespace gputomo::cli {
 namespace {
@@ -38,14 +41,17 @@ validate::Subject subject_of(const ValidateOptions& options) {
 /// Writes the descriptions of machines with a wrong value or a failure, so that they can be scanned again as
 /// sim:FILE.json.
 void keep_machines(const validate::Result& result, validate::Subject subject, const std::filesystem::path& folder) {
-    std::filesystem::create_directories(folder);
-    for (const auto& one : result.cases)
-        if (!one.wrong.empty() || !one.failures.empty())
-            machine::save(validate::machine_of(subject, one.seed), folder / fmt::format("{}.json", one.seed));
+    for (const auto& one : result.cases) {
+        if (one.wrong.empty() && one.failures.empty()) continue;
+        auto machine = validate::machine_of(subject, one.seed);
+        machine.origin = origin_of_command();
+        files::write_whole(folder / fmt::format("{}.json", one.seed), machine::to_json(machine));
+    }
 }
 
 int validate_deduction(const ValidateOptions& options) {
     const InterruptGuard guard;
+    if (!options.keep.empty()) files::check_writable_folder(options.keep);
     validate::Result result;
     {
         Progress progress(false);
@@ -73,7 +79,7 @@ int validate_deduction(const ValidateOptions& options) {
                                              {"undecided", tally.undecided},
                                              {"wrong", tally.wrong},
                                              {"missing", tally.missing}};
-        fmt::print("{}\n", json.dump(1));
+        print_json(std::move(json), origin_of_command());
     } else {
         for (const auto& [parameter, tally] : covered)
             fmt::print("{:<44} {:>4} exact of {:>4}, {} undecided, {} wrong, {} missing\n", parameter, tally.exact,
@@ -94,8 +100,8 @@ int validate_deduction(const ValidateOptions& options) {
     return complete && static_cast<double>(all.wrong) <= kWrongAllowed * static_cast<double>(all.decided()) ? 0 : 1;
 }
 
-void print_json(const ValidateOptions& options, const std::vector<validate::CacheCase>& cases,
-                const validate::CacheTally& all) {
+void print_cases(const ValidateOptions& options, const std::vector<validate::CacheCase>& cases,
+                 const validate::CacheTally& all) {
     nlohmann::ordered_json json = {{"schema", "gputomo-validate-caches-1"},
                                    {"caches", cases.size()},
                                    {"seed", options.seed},
@@ -117,7 +123,7 @@ void print_json(const ValidateOptions& options, const std::vector<validate::Cach
                                  {"odds", one.odds},
                                  {"surely_wrong", one.surely_wrong},
                                  {"loads", one.loads}});
-    fmt::print("{}\n", json.dump(1));
+    print_json(std::move(json), origin_of_command());
 }
 
 int validate_caches(const ValidateOptions& options) {
@@ -142,7 +148,7 @@ int validate_caches(const ValidateOptions& options) {
             fmt::print(stderr, "cache {}: {}\n  found {}\n", one.seed, one.truth, one.found);
     const auto all = validate::tally_of(cases);
     if (options.json)
-        print_json(options, cases, all);
+        print_cases(options, cases, all);
     else
         fmt::print(
             "of {} caches, found: geometry {}, index {}, policy {}; wrong: odds of single ways {}, values with a "

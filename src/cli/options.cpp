@@ -18,9 +18,20 @@ Option& Option::excludes(const Option& other) { return option_->excludes(other.o
 
 Option& Option::member_of(const std::vector<std::string>& words) { return option_->check(CLI::IsMember(words)), *this; }
 Option& Option::positive() { return option_->check(CLI::PositiveNumber), *this; }
-Option& Option::non_negative() { return option_->check(CLI::NonNegativeNumber), *this; }
 Option& Option::range(int least, int most) { return option_->check(CLI::Range(least, most)), *this; }
 Option& Option::range(double least, double most) { return option_->check(CLI::Range(least, most)), *this; }
+
+Option& Option::non_negative() {
+    option_->check(
+        [](const std::string& text) {
+            char* end = nullptr;
+            const double value = std::strtod(text.c_str(), &end);
+            const bool whole = end != text.c_str() && *end == '\0';
+            return whole && value >= 0 ? std::string() : "found " + text + "; expected a number of 0 or more";
+        },
+        "");
+    return *this;
+}
 
 Option& Option::seed() {
     option_->check(

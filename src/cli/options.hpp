@@ -34,6 +34,7 @@ public:
 
     Option& member_of(const std::vector<std::string>& words);
     Option& positive();
+    /// Refuses what is no number of 0 or more, also nan, which CLI11 accepts as a number in any range.
     Option& non_negative();
     Option& range(int least, int most);
     Option& range(double least, double most);

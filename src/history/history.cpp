@@ -1,16 +1,20 @@
 #include "history/history.hpp"
 
 #include "history/fleet.hpp"
+#include "history/repeatability.hpp"
 #include "machine/json.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <ctime>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -102,13 +106,54 @@ std::string now(const std::string& file, sqlite3* db) {
     return clock.text(0);
 }
 
+/// Whether the text is UTF-8, as JSON needs.
+bool is_utf8(const std::string& text) {
+    try {
+        return !nlohmann::json(text).dump().empty();
+    } catch (const nlohmann::json::type_error&) {
+        return false;
+    }
+}
+
 bool is_time(const std::string& text) {
     std::tm tm{};
     const char* const end = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &tm);
     return end != nullptr && *end == '\0';
 }
 
+/// The kind of GPU: its name in the description, or as the device reported it where that leaf was not measured.
+std::string kind_of(const machine::Machine& machine) {
+    const bool reported = machine.origin && machine.origin->gpu && !machine.origin->gpu->name.empty();
+    return machine.identity.name.value_or(reported ? machine.origin->gpu->name : "unknown");
+}
+
 Entry entry_of(Statement& row) { return {row.integer(0), row.text(1), row.text(2), row.text(3)}; }
+
+/// The leaf in each of the machines that has it.
+Run run_of(const std::string& path, std::span<const machine::Machine> machines) {
+    Run run;
+    for (const auto& machine : machines)
+        if (auto leaf = machine::get_leaf(machine, path); leaf && leaf->knowledge != machine::Knowledge::unknown)
+            run.push_back(*std::move(leaf));
+    return run;
+}
+
+/// Moves differences that are as small as those between earlier scans from `diff.differing` to `repeatable`.
+void sort_out_repeatable(Change& change, const std::string& specimen,
+                         const std::map<std::string, std::vector<machine::Machine>>& machines) {
+    const std::span<const machine::Machine> own = machines.at(specimen);
+    const auto repeats = [&](const machine::Difference& row) {
+        std::vector<Run> others;
+        for (const auto& [name, scans] : machines)
+            if (name != specimen) others.push_back(run_of(row.path, scans));
+        const machine::NamedLeaf before{row.path, {.name = {}, .unit = row.unit, .doc = {}}, row.a};
+        return is_repeatable(before, row.b, run_of(row.path, own.first(own.size() - 1)), others);
+    };
+    auto& rows = change.diff.differing;
+    const auto first = std::stable_partition(rows.begin(), rows.end(), [&](const auto& row) { return !repeats(row); });
+    change.repeatable.assign(std::make_move_iterator(first), std::make_move_iterator(rows.end()));
+    rows.erase(first, rows.end());
+}
 
 bool comparable(const machine::NamedLeaf& named) {
     return named.info.internal.empty() &&
@@ -133,10 +178,14 @@ History::History(const std::filesystem::path& file, bool must_exist) : name_(fil
 }
 
 Entry History::add(const machine::Machine& machine, const ScanLabel& label) {
-    Entry entry{0, label.time.empty() ? now(name_, db_.get()) : label.time, machine.identity.name.value_or("unknown"),
-                label.specimen};
+    Entry entry{0, label.time.empty() ? now(name_, db_.get()) : label.time, kind_of(machine), label.specimen};
     if (!is_time(entry.time))
         throw InputError(fmt::format("{}: time {}: expected UTC as 2026-11-21T10:44:49Z", name_, entry.time));
+    if (!is_utf8(entry.specimen))
+        throw InputError(
+            fmt::format("{}: a specimen whose name is not UTF-8; expected a name in UTF-8, such as the "
+                        "GPU's UUID",
+                        name_));
     if (entry.specimen.empty())
         throw InputError(
             fmt::format("{}: a scan without a specimen; expected a name for this GPU, such as its UUID", name_));
@@ -177,14 +226,30 @@ std::vector<Point> History::series(std::string_view path) const {
     return points;
 }
 
+History::Specimens History::by_kind() const {
+    // More scans change the repeatability little, and reading them takes long.
+    constexpr std::size_t kMostScans = 20;
+    Specimens kinds;
+    for (const auto& entry : entries()) kinds[entry.kind][entry.specimen].push_back(entry);
+    for (auto& [kind, specimens] : kinds)
+        for (auto& [specimen, scans] : specimens)
+            if (scans.size() > kMostScans) scans.erase(scans.begin(), scans.end() - kMostScans);
+    return kinds;
+}
+
 std::vector<Change> History::changes() const {
-    std::map<std::pair<std::string, std::string>, std::vector<Entry>> by_specimen;
-    for (const auto& entry : entries()) by_specimen[{entry.kind, entry.specimen}].push_back(entry);
     std::vector<Change> found;
-    for (const auto& [specimen, scans] : by_specimen) {
-        if (scans.size() < 2) continue;
-        const auto &before = scans[scans.size() - 2], &after = scans.back();
-        found.push_back({before, after, machine::diff(machine(before.id), machine(after.id))});
+    for (const auto& [kind, specimens] : by_kind()) {
+        std::map<std::string, std::vector<machine::Machine>> machines;
+        for (const auto& [specimen, scans] : specimens)
+            for (const auto& scan : scans) machines[specimen].push_back(machine(scan.id));
+        for (const auto& [specimen, scans] : specimens) {
+            if (scans.size() < 2) continue;
+            const auto& own = machines[specimen];
+            Change change{scans[scans.size() - 2], scans.back(), machine::diff(own[own.size() - 2], own.back()), {}};
+            sort_out_repeatable(change, specimen, machines);
+            found.push_back(std::move(change));
+        }
     }
     return found;
 }

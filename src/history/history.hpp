@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,7 +40,8 @@ struct Point {
 struct Change {
     Entry before;
     Entry after;
-    machine::DiffResult diff;
+    machine::DiffResult diff;                     ///< `differing` has what changed by more than between healthy scans
+    std::vector<machine::Difference> repeatable;  ///< what differs no more than between earlier scans
 };
 
 /// A leaf in which a specimen differs from the others of its kind.
@@ -66,7 +68,8 @@ public:
     [[nodiscard]] machine::Machine machine(std::int64_t id) const;
     /// The leaf at `path` in every scan that has it, sorted by kind and specimen, the oldest first.
     [[nodiscard]] std::vector<Point> series(std::string_view path) const;
-    /// What changed between the last two scans of each specimen that was scanned more than once.
+    /// What changed between the last two scans of each specimen that was scanned more than once, by more than healthy
+    /// scans differ (history/repeatability.hpp).
     [[nodiscard]] std::vector<Change> changes() const;
     /// The outliers among the last scans of each kind that has at least three specimens. A number is one if its
     /// interval misses the other specimens' median by more than their spread. Another value is one if most of the
@@ -77,6 +80,9 @@ private:
     struct Close {
         void operator()(sqlite3* db) const noexcept;
     };
+    /// The latest scans of each specimen of each kind, by the names of the kind and the specimen.
+    using Specimens = std::map<std::string, std::map<std::string, std::vector<Entry>>>;
+    [[nodiscard]] Specimens by_kind() const;
     [[nodiscard]] std::vector<Entry> last_of_each_specimen() const;
 
     std::string name_;

@@ -1,14 +1,12 @@
 #include "machine/json.hpp"
 
-#include "units/error.hpp"
+#include "machine/origin_json.hpp"
 #include "units/file.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <array>
-#include <fstream>
-#include <sstream>
 
 namespace gputomo::machine {
 namespace {
@@ -67,6 +65,10 @@ std::string_view unit_name(Unit unit) {
 
 std::string to_json(const Machine& machine) {
     std::string text = "{\n \"schema\": " + Json(kSchemaName).dump();
+    if (machine.origin) {
+        text += fmt::format(",\n \"{}\": ", kOriginMember);
+        append_lines(origin_json(*machine.origin), 1, " ", text);
+    }
     Machine::sections(machine, [&](std::string_view section, const auto& content) {
         using Content = std::remove_cvref_t<decltype(content)>;
         constexpr bool is_map = requires { typename Content::mapped_type; };
@@ -85,15 +87,6 @@ std::string to_json(const Machine& machine) {
 
 Machine load(const std::filesystem::path& file) {
     return from_json(read_file(file, "a machine description"), file.string());
-}
-
-void save(const Machine& machine, const std::filesystem::path& file) {
-    std::ofstream out(file, std::ios::binary);
-    out << to_json(machine);
-    out.flush();
-    if (!out)
-        throw InputError(
-            fmt::format("{}: cannot be written; expected a file name in an existing, writable folder", file.string()));
 }
 
 }  // namespace gputomo::machine

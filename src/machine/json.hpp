@@ -21,8 +21,6 @@ inline constexpr std::string_view kSchemaName = "gputomo-machine-1";
 
 /// Reads a file. Throws InputError when it cannot be read, is not JSON, or is not a valid description.
 [[nodiscard]] Machine load(const std::filesystem::path& file);
-/// Throws InputError when the file cannot be written.
-void save(const Machine& machine, const std::filesystem::path& file);
 
 /// Checks that leaves agree with each other: sizes multiply to the capacity, names of caches and pipelines exist,
 /// ranges are in order. Throws InputError naming the field.

@@ -1,6 +1,7 @@
 // Reads machine descriptions from JSON. Every error names the file, the field, what was found and what was expected.
 #include "machine/json.hpp"
 
+#include "machine/origin_json.hpp"
 #include "machine/paths.hpp"
 #include "units/error.hpp"
 
@@ -244,7 +245,9 @@ Machine from_json(std::string_view text, std::string_view origin) {
     const Json json = parse_text(text, origin);
     check_schema_name(json, origin);
     Machine machine;
-    std::vector<std::string> known{"schema"};
+    std::vector<std::string> known{"schema", std::string(kOriginMember)};
+    if (json.contains(known.back()))
+        machine.origin = origin_from(json.at(known.back()), fmt::format("{}: {}", origin, kOriginMember));
     Machine::sections(machine, [&](std::string_view section, auto& content) {
         const std::string& name = known.emplace_back(section);
         if (!json.contains(name)) return;

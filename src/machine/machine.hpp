@@ -8,8 +8,10 @@
 #include "machine/chip.hpp"
 #include "machine/execution.hpp"
 #include "machine/memory.hpp"
+#include "results/origin.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace gputomo::machine {
@@ -31,6 +33,9 @@ struct Machine {
     Memory memory;
     InstructionSupply instruction_supply;
     LaunchCost launch;
+
+    /// Where and when it was measured; a description from publications has none. It is no leaf: nothing compares it.
+    std::optional<results::Origin> origin;
 
     /// Calls visit(name, section) for each section, which is a struct of leaves or a map of such structs.
     template <class Self, class Visitor>

@@ -1,5 +1,6 @@
 // Makes the JSON Schema of machine descriptions from the fields() lists.
 #include "machine/json.hpp"
+#include "machine/origin_json.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -78,6 +79,7 @@ Json common_leaf_schema() {
 std::string json_schema() {
     Json properties;
     properties["schema"] = {{"const", kSchemaName}};
+    properties[std::string(kOriginMember)] = origin_schema();
     const Machine sample;
     Machine::sections(sample, [&](std::string_view section, const auto& content) {
         using Content = std::remove_cvref_t<decltype(content)>;

@@ -79,6 +79,13 @@ std::string first_screen(const machine::Machine& machine, const Facts& facts, co
         picture(machine, facts, kWide), picture(machine, facts, kNarrow), cards(facts, page), warnings(page));
 }
 
+/// When, by what and on which GPU the values were measured; empty for a description that does not say.
+std::string measured(const machine::Machine& machine) {
+    if (!machine.origin) return {};
+    return fmt::format("<p class=m>Measured {}: <code>{}</code></p>", escaped(results::summary(*machine.origin)),
+                       escaped(machine.origin->command));
+}
+
 }  // namespace
 
 std::string html(const machine::Machine& machine, const Page& page) {
@@ -87,7 +94,7 @@ std::string html(const machine::Machine& machine, const Page& page) {
         page.earlier ? differences({page.device, &machine}, {page.earlier->name, &page.earlier->machine}) : "";
     const auto body = sections(facts, page);
     return page_start(page.device) + contents(facts, page, !earlier.empty()) + first_screen(machine, facts, page) +
-           earlier + body + plot_scripts(body) + "</html>\n";
+           earlier + body + measured(machine) + plot_scripts(body) + "</html>\n";
 }
 
 }  // namespace gputomo::report

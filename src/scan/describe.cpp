@@ -46,6 +46,7 @@ void add_estimate(machine::Machine& machine, const results::Estimate& estimate) 
 
 machine::Machine describe(const Scan& scan) {
     machine::Machine machine;
+    machine.origin = scan.origin;
     for (const auto& [path, estimate] : scan.findings.all()) add_estimate(machine, estimate);
     return machine;
 }

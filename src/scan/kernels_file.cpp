@@ -1,11 +1,14 @@
 #include "scan/kernels_file.hpp"
 
+#include "machine/origin_json.hpp"
 #include "scan/json_node.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <utility>
 
 namespace gputomo::scan {
 namespace {
@@ -50,9 +53,12 @@ MeasuredKernel kernel_from(const JsonNode& node) {
 std::string to_json(const MeasuredKernels& measured) {
     Json kernels = Json::array();
     for (const auto& kernel : measured.kernels) kernels.push_back(kernel_json(kernel));
-    return Json{{"schema", kKernelsSchema}, {"gpu", measured.gpu}, {"sms", measured.sms}, {"kernels", kernels}}.dump(
-               1) +
-           "\n";
+    Json json{{"schema", kKernelsSchema}};
+    if (measured.origin) machine::add_origin(json, *measured.origin);
+    json["gpu"] = measured.gpu;
+    json["sms"] = measured.sms;
+    json["kernels"] = std::move(kernels);
+    return json.dump(1) + "\n";
 }
 
 MeasuredKernels kernels_from_json(std::string_view text, std::string_view origin) {
@@ -60,7 +66,10 @@ MeasuredKernels kernels_from_json(std::string_view text, std::string_view origin
         const Json json = Json::parse(text);
         const JsonNode node(json, "");
         if (node.at("schema").text() != kKernelsSchema) node.at("schema").fail(kKernelsSchema);
-        MeasuredKernels measured{.gpu = node.at("gpu").text(), .sms = count(node.at("sms")), .kernels = {}};
+        MeasuredKernels measured{
+            .gpu = node.at("gpu").text(), .sms = count(node.at("sms")), .kernels = {}, .origin = {}};
+        const std::string member(machine::kOriginMember);
+        if (const auto found = node.find(member)) measured.origin = machine::origin_from(found->json(), member);
         for (const auto& kernel : node.at("kernels").elements()) measured.kernels.push_back(kernel_from(kernel));
         return measured;
     } catch (const Json::exception& e) {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include "measure/workload/kernel_timing.hpp"
+#include "results/origin.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +26,7 @@ struct MeasuredKernels {
     std::string gpu;
     int sms = 0;
     std::vector<MeasuredKernel> kernels;
+    std::optional<results::Origin> origin;  ///< where and when it was measured
 };
 
 [[nodiscard]] std::string to_json(const MeasuredKernels& measured);

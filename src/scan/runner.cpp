@@ -47,6 +47,7 @@ public:
         scan_.device_id = device.id();
         scan_.seed = options.seed;
         scan_.quick = options.quick;
+        scan_.origin = options.origin;
     }
 
     Scan run() {
@@ -55,12 +56,15 @@ public:
             const auto& experiment = *plan_[i];
             Record& record = scan_.records.emplace_back();
             record.id = experiment.id;
-            if (const auto why = why_not(experiment); !why.empty()) {
+            if (options_.origin) record.date = options_.origin->date;
+            if (const auto* before = done_before(experiment)) {
+                record = *before;
+            } else if (const auto why = why_not(experiment); !why.empty()) {
                 record.error = why;
             } else {
                 run_one(experiment, record, i);
-                for (const auto& estimate : record.outcome.estimates) scan_.findings.add(estimate);
             }
+            for (const auto& estimate : record.outcome.estimates) scan_.findings.add(estimate);
             if (record.status != Status::done) unusable_.insert(record.id);
             compile_ahead(experiment.id, i + 1);
             if (options_.save) options_.save(scan_);
@@ -90,6 +94,13 @@ private:
     }
 
     [[nodiscard]] measure::Budget budget() const { return options_.budget.value_or(measure::usual_budget(device_)); }
+
+    [[nodiscard]] const Record* done_before(const experiments::Experiment& experiment) const {
+        const auto found = std::ranges::find_if(options_.earlier, [&](const Record& record) {
+            return record.id == experiment.id && record.status == Status::done;
+        });
+        return found == options_.earlier.end() ? nullptr : &*found;
+    }
 
     std::string why_not(const experiments::Experiment& experiment) const {
         if (!stopped_.empty()) return stopped_;

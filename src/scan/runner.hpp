@@ -3,6 +3,7 @@
 
 #include "experiments/experiment.hpp"
 #include "machine/machine.hpp"
+#include "results/origin.hpp"
 
 #include <functional>
 #include <optional>
@@ -30,6 +31,7 @@ struct Record {
     Status status = Status::skipped;
     double seconds = 0;
     std::string error;  ///< the reason if the status is not `done`
+    std::string date;   ///< of the run that measured it (results::Origin::date); empty in files of older versions
     results::Outcome outcome;
 };
 
@@ -38,11 +40,15 @@ struct Scan;
 struct Options {
     std::uint64_t seed = 1;
     bool quick = false;
+    /// Where and when the scan runs.
+    std::optional<results::Origin> origin = {};
     /// How much the experiments may measure; nullopt stands for the usual budget of the device.
     std::optional<measure::Budget> budget = {};
     /// Reports the share of the plan that is done, 0..1, the seconds left (negative if unknown) and the current step.
     /// Throws Interrupted to stop the scan.
     std::function<void(double fraction, double seconds_left, std::string_view what)> progress;
+    /// Records of an earlier run that was interrupted. Experiments that are done there are not run again.
+    std::vector<Record> earlier = {};
     /// Is called after each experiment, so that the caller can save the scan so far.
     std::function<void(const Scan&)> save;
 };
@@ -55,6 +61,7 @@ struct Scan {
     bool quick = false;
     std::vector<Record> records;
     results::Findings findings;
+    std::optional<results::Origin> origin;  ///< files of older versions have none
 
     [[nodiscard]] bool interrupted() const;
     /// The first experiment that started and failed; null if there is none.

@@ -1,4 +1,5 @@
 // Converts scans to the text of scan.json and back. Errors name the field.
+#include "machine/origin_json.hpp"
 #include "scan/files.hpp"
 #include "scan/json_node.hpp"
 #include "units/error.hpp"
@@ -178,6 +179,7 @@ results::CodeCheck check_from(const JsonNode& node) {
 Json record_json(const Record& record) {
     Json json = {{"id", record.id}, {"status", status_name(record.status)}, {"seconds", record.seconds}};
     if (!record.error.empty()) json["error"] = record.error;
+    if (!record.date.empty()) json["date"] = record.date;
     json["estimates"] = Json::array();
     for (const auto& e : record.outcome.estimates) json["estimates"].push_back(estimate_json(e));
     json["warnings"] = record.outcome.warnings;
@@ -202,6 +204,7 @@ Record record_from(const JsonNode& node) {
     record.status = status_from(node.at("status"));
     record.seconds = node.at("seconds").number();
     if (const auto error = node.find("error")) record.error = error->text();
+    if (const auto date = node.find("date")) record.date = date->text();
     for (const auto& e : node.at("estimates").elements()) record.outcome.estimates.push_back(estimate_from(e));
     record.outcome.warnings = node.at("warnings").texts();
     for (const auto& c : node.at("code_checks").elements()) record.outcome.code_checks.push_back(check_from(c));
@@ -218,6 +221,8 @@ Scan scan_from(const JsonNode& node) {
     scan.device_id = device.at("id").text();
     scan.seed = options.at("seed").natural();
     scan.quick = options.at("quick").flag();
+    const std::string origin(machine::kOriginMember);
+    if (const auto found = node.find(origin)) scan.origin = machine::origin_from(found->json(), origin);
     for (const auto& experiment : node.at("experiments").elements()) {
         scan.records.push_back(record_from(experiment));
         for (const auto& e : scan.records.back().outcome.estimates) scan.findings.add(e);
@@ -228,10 +233,11 @@ Scan scan_from(const JsonNode& node) {
 }  // namespace
 
 std::string to_json(const Scan& scan) {
-    Json json = {{"schema", kScanSchema},
-                 {"device", {{"name", scan.device_name}, {"id", scan.device_id}}},
-                 {"options", {{"seed", scan.seed}, {"quick", scan.quick}}},
-                 {"experiments", Json::array()}};
+    Json json = {{"schema", kScanSchema}};
+    if (scan.origin) machine::add_origin(json, *scan.origin);
+    json["device"] = {{"name", scan.device_name}, {"id", scan.device_id}};
+    json["options"] = {{"seed", scan.seed}, {"quick", scan.quick}};
+    json["experiments"] = Json::array();
     for (const auto& record : scan.records) json["experiments"].push_back(record_json(record));
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

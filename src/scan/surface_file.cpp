@@ -1,6 +1,7 @@
 #include "scan/surface_file.hpp"
 
-#include "scan/files.hpp"
+#include "files/output_file.hpp"
+#include "machine/origin_json.hpp"
 #include "scan/gzip.hpp"
 #include "scan/json_node.hpp"
 #include "units/error.hpp"
@@ -85,7 +86,11 @@ MixCurve curve_from(const JsonNode& node) {
 }  // namespace
 
 std::string to_json(const MixSurface& surface) {
-    Json json{{"schema", kSurfaceSchema}, {"gpu", surface.gpu}, {"sms", surface.sms}, {"max_warps", surface.max_warps}};
+    Json json{{"schema", kSurfaceSchema}};
+    if (surface.origin) machine::add_origin(json, *surface.origin);
+    json["gpu"] = surface.gpu;
+    json["sms"] = surface.sms;
+    json["max_warps"] = surface.max_warps;
     if (surface.sm_mhz) json["sm_mhz"] = *surface.sm_mhz;
     json["checked_kernels"] = surface.checked_kernels;
     json["warnings"] = surface.warnings;
@@ -108,6 +113,8 @@ MixSurface surface_from_json(std::string_view text, std::string_view origin) {
                            .sm_mhz = {},
                            .curves = {}};
         if (const auto clock = node.find("sm_mhz")) surface.sm_mhz = clock->number();
+        const std::string member(machine::kOriginMember);
+        if (const auto found = node.find(member)) surface.origin = machine::origin_from(found->json(), member);
         surface.checked_kernels = small(node.at("checked_kernels"), 0);
         surface.warnings = node.at("warnings").texts();
         for (const auto& curve : node.at("curves").elements()) surface.curves.push_back(curve_from(curve));
@@ -126,7 +133,7 @@ MixSurface load_surface(const std::filesystem::path& file) {
 
 void save_surface(const MixSurface& surface, const std::filesystem::path& file) {
     const auto text = to_json(surface);
-    write_file(file, file.extension() == ".gz" ? gzip(text) : text);
+    files::write_whole(file, file.extension() == ".gz" ? gzip(text) : text);
 }
 
 }  // namespace gputomo::scan

@@ -7,10 +7,12 @@
 #include "sim/sm/residency.hpp"
 #include "sim/sm/shared_banks.hpp"
 
+#include "machine/json.hpp"
 #include "ptx/instructions.hpp"
 #include "ptx/names.hpp"
 #include "ptx/parser.hpp"
 #include "units/error.hpp"
+#include "units/sha256.hpp"
 
 #include <fmt/format.h>
 
@@ -92,6 +94,11 @@ public:
     [[nodiscard]] std::string name() const override { return machine_.identity.name.value_or("simulated GPU"); }
     [[nodiscard]] std::string id() const override { return options_.id; }
     [[nodiscard]] bool simulated() const override { return true; }
+    [[nodiscard]] device::Identification identification() const override {
+        auto described = machine_;
+        described.origin.reset();  // two scans with equal values describe the same GPU
+        return {.driver = {}, .cuda = {}, .pci_bus_id = {}, .description = sha256(machine::to_json(described))};
+    }
     [[nodiscard]] PtxTarget ptx_target() const override {
         const auto major = machine_.identity.compute_capability_major.value_or(7),
                    minor = machine_.identity.compute_capability_minor.value_or(0);

@@ -15,7 +15,8 @@ std::string read_file(const std::filesystem::path& file, std::string_view expect
     };
     std::error_code error;
     std::ifstream in(file, std::ios::binary);
-    if (!in || std::filesystem::is_directory(file, error)) refuse("cannot be opened");
+    if (std::filesystem::is_directory(file, error)) refuse("is a folder");
+    if (!in) refuse("cannot be opened");
     std::string text;
     std::array<char, kPiece> piece;
     while (in.read(piece.data(), kPiece) || in.gcount() > 0) {

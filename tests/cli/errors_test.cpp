@@ -102,7 +102,7 @@ TEST_F(Errors, FaultyMachineDescriptionsAreNamedWithTheField) {
             return arguments;
         };
         expect(2, with("none.json"), {"none.json: ", "cannot be opened"});
-        expect(2, with("."), {".: cannot be opened"});
+        expect(2, with("."), {".: is a folder"});
         expect(2, with("text.json"), {"text.json: ", "JSON"});
         expect(2, with("type.json"), {"type.json: clock.sm_mhz: ", "\"fast\"", "a number"});
         expect(2, with("name.json"), {"name.json: clock.sm_ghz: ", "sm_mhz"});
@@ -125,7 +125,7 @@ TEST_F(Errors, FaultyPtxFilesAreNamedWithTheLine) {
     expect(2, {"simulate", "broken.ptx", "--kernel", "k"},
            {"broken.ptx:7: ", "'add.q32'", "\n    add.q32 %r1, %r0, 2;"});
     expect(2, {"simulate", "none.ptx", "--kernel", "k"}, {"none.ptx: cannot be opened"});
-    expect(2, {"simulate", ".", "--kernel", "k"}, {".: cannot be opened"});
+    expect(2, {"simulate", ".", "--kernel", "k"}, {".: is a folder"});
     write_kernel("good.ptx", " ret;\n");
     expect(2, {"simulate", "good.ptx", "--kernel", "kernel"}, {"good.ptx: ", "'kernel'", "one of k"});
     expect(2, {"simulate", "good.ptx"}, {"--kernel"});
@@ -164,8 +164,8 @@ TEST_F(Errors, ImpossibleLaunchesAndDumpsAreRefused) {
         all.insert(all.end(), options.begin(), options.end());
         return all;
     };
-    expect(2, with({"--grid", "0"}), {"--grid 0", "1 or more"});
-    expect(2, with({"--grid", "-1"}), {"--grid -1", "not negative"});
+    expect(2, with({"--grid", "0"}), {"--grid 0", "from 1 to"});
+    expect(2, with({"--grid", "-1"}), {"--grid -1", "from 1 to"});
     expect(2, with({"--block", "1,2,3,4"}), {"--block 1,2,3,4", "X[,Y,Z]"});
     expect(2, with({"--block", "1,,2"}), {"--block 1,,2", "whole number"});
     expect(2, with({"--block", "513"}), {"--block 513", "512", "GTX 280"});

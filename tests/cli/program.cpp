@@ -1,6 +1,7 @@
 #include "program.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +27,10 @@ std::string content(const fs::path& file) {
 }
 
 /// Runs in the child process. Between fork and exec it makes only calls that are async-signal-safe.
-[[noreturn]] void become_program(std::vector<char*>& argv, const char* folder, const char* out, const char* err) {
+[[noreturn]] void become_program(std::vector<char*>& argv, const char* folder, const char* out, const char* err,
+                                 std::size_t file_limit) {
+    const rlimit limit{file_limit, file_limit};
+    if (file_limit > 0 && (setrlimit(RLIMIT_FSIZE, &limit) != 0 || signal(SIGXFSZ, SIG_IGN) == SIG_ERR)) _exit(126);
     const int out_file = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     const int err_file = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (out_file >= 0 && err_file >= 0 && dup2(out_file, STDOUT_FILENO) >= 0 && dup2(err_file, STDERR_FILENO) >= 0 &&
@@ -66,11 +70,11 @@ Ran ProgramTest::run(std::vector<std::string> arguments, const How& how) const {
     argv.push_back(nullptr);
     const std::string out = how.out.empty() ? folder_.string() + ".out" : how.out, err = folder_.string() + ".err";
     const pid_t child = fork();
-    if (child == 0) become_program(argv, folder_.c_str(), out.c_str(), err.c_str());
+    if (child == 0) become_program(argv, folder_.c_str(), out.c_str(), err.c_str(), how.file_limit);
     bool interrupted = how.interrupt_at.empty();
     const int code = wait_for(child, [&] {
         if (interrupted || content(err).find(how.interrupt_at) == std::string::npos) return;
-        kill(child, SIGINT);
+        kill(child, how.signal);
         interrupted = true;
     });
     Ran ran{code, how.out.empty() ? content(out) : "", content(err)};

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -10,8 +12,10 @@
 namespace gputomo::cli::testing {
 
 struct How {
-    std::string interrupt_at;  ///< SIGINT as soon as stderr has this text
+    std::string interrupt_at;  ///< the signal is sent as soon as stderr has this text
     std::string out;           ///< where stdout goes; empty for Ran::out
+    int signal = SIGINT;
+    std::size_t file_limit = 0;  ///< most bytes that a file can have, as if the disk were full; 0: no limit
 };
 
 struct Ran {

@@ -7,8 +7,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <fstream>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace gputomo::history {
 namespace {
@@ -74,6 +79,67 @@ TEST_F(HistoryFile, ChangesAreBetweenTheLastTwoScansOfOneSpecimen) {
     ASSERT_THAT(changes, SizeIs(1));
     ASSERT_THAT(changes[0].diff.differing, SizeIs(1));
     EXPECT_EQ(changes[0].diff.differing[0].path, "caches.l1.policy");
+}
+
+/// A description with a bandwidth, without an interval.
+machine::Machine gpu_with_bandwidth(double gigabytes_per_second) {
+    machine::Machine m;
+    m.identity.name.set("Some GPU", {.source = "made up"});
+    m.memory.read_bandwidth.set(gigabytes_per_second, {.method = "stream", .confidence = 0.9});
+    return m;
+}
+
+/// The differences between the last two scans that count and those that do not.
+std::pair<std::size_t, std::size_t> changes_of(const fs::path& file, const std::vector<machine::Machine>& scans) {
+    fs::remove(file);
+    History history(file);
+    int day = 10;
+    for (const auto& scan : scans) history.add(scan, {"a", fmt::format("2026-01-{}T00:00:00Z", day++)});
+    const auto change = history.changes().at(0);
+    return {change.diff.differing.size(), change.repeatable.size()};
+}
+
+TEST_F(HistoryFile, AStepAsSmallAsThoseBetweenEarlierScansIsNoChange) {
+    using Counts = std::pair<std::size_t, std::size_t>;
+    const auto of = [&](const std::vector<double>& values) {
+        std::vector<machine::Machine> scans;
+        for (const double value : values) scans.push_back(gpu_with_bandwidth(value));
+        return changes_of(file_, scans);
+    };
+    EXPECT_EQ(of({4000, 4001.2}), Counts(0, 1)) << "0.03%";
+    EXPECT_EQ(of({4000, 3900}), Counts(0, 1)) << "the second scan: less than healthy scans differ by";
+    EXPECT_EQ(of({4000, 3800}), Counts(1, 0));
+    EXPECT_EQ(of({4000, 4001, 3999, 3900}), Counts(1, 0)) << "this GPU repeats better than that";
+    EXPECT_EQ(of({4000, 4080, 4010, 3900}), Counts(0, 1)) << "this one does not";
+    EXPECT_EQ(of({4000, 4001, 3000, 3001, 3000, 3100}), Counts(1, 0)) << "an earlier change does not hide another";
+}
+
+TEST_F(HistoryFile, OtherSpecimensOfTheKindSayHowWellItRepeats) {
+    History history(file_);
+    for (const auto& [value, specimen, time] : {std::tuple{4000.0, "b", "2026-01-01T00:00:00Z"},
+                                                {4080.0, "b", "2026-01-02T00:00:00Z"},
+                                                {4000.0, "a", "2026-01-01T00:00:00Z"},
+                                                {4300.0, "a", "2026-01-02T00:00:00Z"}})
+        history.add(gpu_with_bandwidth(value), {specimen, time});
+    for (const auto& change : history.changes()) EXPECT_THAT(change.diff.differing, IsEmpty()) << change.after.specimen;
+}
+
+TEST_F(HistoryFile, AValueThatTheSpecimenHadBeforeIsNoChange) {
+    using Counts = std::pair<std::size_t, std::size_t>;
+    EXPECT_EQ(changes_of(file_, {gpu(23, "lru"), gpu(23, "fifo"), gpu(23, "lru")}), Counts(0, 1));
+    EXPECT_EQ(changes_of(file_, {gpu(23, "lru"), gpu(23, "lru"), gpu(23, "fifo")}), Counts(1, 0));
+}
+
+TEST_F(HistoryFile, RefusesASpecimenThatIsNotUtf8) {
+    History history(file_);
+    for (const char* bad : {"\xff", "caf\xe9", "\xc0\xaf", "\xed\xa0\x80"})
+        EXPECT_THAT(
+            [&] {
+                history.add(gpu(1), {bad, "2026-01-01T00:00:00Z"});
+            },
+            ThrowsMessage<InputError>(HasSubstr("not UTF-8")));
+    EXPECT_NO_THROW(history.add(gpu(1), {"caf\xc3\xa9", "2026-01-01T00:00:00Z"}));
+    EXPECT_THAT(history.entries(), SizeIs(1));
 }
 
 TEST_F(HistoryFile, EachOutlierIsReportedOnceWithTheFleetsValue) {

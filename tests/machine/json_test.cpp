@@ -201,7 +201,7 @@ TEST(MachineJson, RefusesZeroForSizesAndRates) {
               "no error");
 }
 
-TEST(MachineJson, NamesFilesThatCannotBeReadOrWritten) {
+TEST(MachineJson, NamesFilesThatCannotBeRead) {
     try {
         (void)load("no/such/card.json");
         FAIL();
@@ -209,13 +209,12 @@ TEST(MachineJson, NamesFilesThatCannotBeReadOrWritten) {
         EXPECT_THAT(e.what(), HasSubstr("no/such/card.json: cannot be opened"));
     }
     EXPECT_THROW((void)load(kSource), InputError);
-    EXPECT_THROW(save(Machine{}, "no/such/folder/card.json"), InputError);
 }
 
-TEST(MachineJson, LoadsWhatItSaved) {
+TEST(MachineJson, LoadsWhatItWrote) {
     const auto file = std::filesystem::path(::testing::TempDir()) / "saved_card.json";
     const Machine machine = load(kSource / "machines/gtx280.json");
-    save(machine, file);
+    std::ofstream(file) << to_json(machine);
     EXPECT_EQ(to_json(load(file)), to_json(machine));
     std::filesystem::remove(file);
 }

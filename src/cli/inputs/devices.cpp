@@ -1,6 +1,7 @@
 #include "cli/inputs/devices.hpp"
 
 #include "cli/inputs/embedded_files.hpp"
+#include "cli/inputs/machines.hpp"
 #include "device/cuda/cuda.hpp"
 #include "machine/json.hpp"
 #include "sim/completion.hpp"
@@ -47,7 +48,7 @@ machine::Machine simulated_machine(const std::string& name) {
     const std::string what = name.substr(4);
     for (const auto& machine : embedded_machines())
         if (machine.name == what) return machine::from_json(machine.text, name);
-    if (what.ends_with(".json")) return machine::load(what);
+    if (what.ends_with(".json")) return machine::from_json(content_of(what, "a machine description"), what);
     throw InputError(
         fmt::format("device '{}': no such machine; expected sim:NAME with NAME one of {}, or sim:FILE.json", name,
                     fmt::join(shipped_machines(), ", ")));

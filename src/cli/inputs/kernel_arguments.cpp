@@ -8,6 +8,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 #include <span>
 
 namespace gputomo::cli {
@@ -79,17 +81,18 @@ KernelArguments kernel_arguments(const std::vector<std::string>& texts, const pt
 }
 
 device::Dim3 dimensions(std::string_view text, const std::string& option) {
-    const std::string where = fmt::format("{} {}", option, text);
     device::Dim3 d;
     std::string_view rest = text;
     for (auto* to : {&d.x, &d.y, &d.z}) {
         const auto comma = rest.find(',');
-        *to = number<std::uint32_t>(rest.substr(0, comma), where);
-        if (*to == 0) throw InputError(where + ": expected numbers of 1 or more");
+        const auto part = rest.substr(0, comma);
+        const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), *to);
+        if (error != std::errc{} || end != part.data() + part.size() || *to == 0) break;
         if (comma == std::string_view::npos) return d;
         rest.remove_prefix(comma + 1);
     }
-    throw InputError(where + ": expected X[,Y,Z]");
+    throw InputError(fmt::format("{} {}: expected X[,Y,Z], whole numbers from 1 to {}", option, text,
+                                 std::numeric_limits<std::uint32_t>::max()));
 }
 
 const ptx::Kernel& find_kernel(const ptx::Module& module, const std::string& name, const std::string& file) {

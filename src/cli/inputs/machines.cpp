@@ -1,19 +1,30 @@
 #include "cli/inputs/machines.hpp"
 
 #include "cli/inputs/devices.hpp"
+#include "files/output_file.hpp"
 #include "machine/json.hpp"
 #include "scan/files.hpp"
 #include "scan/gzip.hpp"
 #include "scan/runner.hpp"
-#include "units/file.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <utility>
 
 namespace gputomo::cli {
 
 std::string content_of(const std::string& file, std::string_view expected) {
-    auto content = read_file(file, expected);
-    return scan::is_gzip(content) ? scan::gunzip(content, file) : content;
+    files::refuse_inputs("standard output", "/dev/stdout", {file});
+    auto [content, problems] = files::read_checked(file, expected);
+    for (const auto& problem : problems) fmt::print(stderr, "warning: {}\n", problem);
+    return scan::is_gzip(content) ? scan::gunzip(content, file) : std::move(content);
+}
+
+std::vector<std::string> files_of(const std::vector<std::string>& names) {
+    std::vector<std::string> files;
+    for (const auto& name : names) files.push_back(name.starts_with("sim:") ? name.substr(4) : name);
+    return files;
 }
 
 std::string schema_of(const std::string& content) {

@@ -5,11 +5,16 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gputomo::cli {
 
-/// The content of a file, decompressed where it is gzip. Throws InputError with `expected` where it cannot be read.
+/// The content of a file, decompressed where it is gzip. Warns on standard error where it does not fit the manifest
+/// that lists it. Throws InputError with `expected` where it cannot be read, or standard output goes to that file.
 [[nodiscard]] std::string content_of(const std::string& file, std::string_view expected);
+/// The files that names of machines or devices on the command line refer to: FILE for "sim:FILE" and for FILE itself.
+/// Names of other things are files that do not exist.
+[[nodiscard]] std::vector<std::string> files_of(const std::vector<std::string>& names);
 /// The "schema" member of JSON text; empty where there is none or the text is no JSON, which its reader then reports.
 [[nodiscard]] std::string schema_of(const std::string& content);
 /// Reads a machine description or a scan.json, compressed with gzip or not, or returns the built-in description of

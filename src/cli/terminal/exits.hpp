@@ -17,7 +17,7 @@ inline constexpr ExitMeaning kExitMeanings[] = {
     {kBadInput, "the command line or a file is wrong; the message says what is wrong, where, and what was expected"},
     {kDeviceFailed, "the device failed"},
     {kTimeLimit, "a time limit was reached"},
-    {kInterrupted, "interrupted (Ctrl-C or SIGTERM); everything measured so far is written"},
+    {kInterrupted, "interrupted (Ctrl-C or SIGTERM); everything measured so far is written beside earlier results"},
 };
 
 }  // namespace gputomo::cli

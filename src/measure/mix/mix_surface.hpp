@@ -3,6 +3,7 @@
 #pragma once
 
 #include "measure/mix/mix_throughput.hpp"
+#include "results/origin.hpp"
 
 #include <functional>
 #include <optional>
@@ -28,6 +29,7 @@ struct MixSurface {
     std::vector<MixCurve> curves;
     int checked_kernels = 0;  ///< kernels whose machine code passed its check
     std::vector<std::string> warnings;
+    std::optional<results::Origin> origin;  ///< where and when it was measured
 };
 
 /// Numbers of the two kinds of instruction in the repeating group.

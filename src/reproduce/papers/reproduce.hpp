@@ -40,6 +40,7 @@ struct Reproduction {
     std::vector<const Entry*> not_reproducible;
     std::vector<std::string> warnings;  ///< experiments that failed
     bool interrupted = false;
+    std::optional<results::Origin> origin;  ///< where and when it ran
 
     [[nodiscard]] std::size_t agreeing() const;
     /// The number of rows that compare a built-in model with the paper's equations and examples.

@@ -1,4 +1,5 @@
 // Writes a reproduction as JSON and as a table for the terminal.
+#include "machine/origin_json.hpp"
 #include "reproduce/papers/agreement.hpp"
 #include "reproduce/papers/reproduce.hpp"
 
@@ -57,6 +58,7 @@ std::string results_json(const Reproduction& reproduction) {
                  {"agreeing", reproduction.agreeing()},
                  {"results", Json::array()},
                  {"not_reproducible", Json::array()}};
+    if (reproduction.origin) machine::add_origin(json, *reproduction.origin);
     for (const auto& row : reproduction.rows) json["results"].push_back(row_json(row));
     for (const auto* entry : reproduction.not_reproducible) json["not_reproducible"].push_back(reason_json(*entry));
     return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

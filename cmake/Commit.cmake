@@ -1,0 +1,12 @@
+# gputomo_embed_commit(TARGET): builds the commit of the sources into TARGET as commit() of cli/terminal/version.hpp.
+# The commit is looked up in every build, but its source file changes only with it, so that nothing else is built again.
+function(gputomo_embed_commit target)
+  set(source ${CMAKE_BINARY_DIR}/generated/commit.cpp)
+  add_custom_target(gputomo_commit
+    COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${CMAKE_SOURCE_DIR} -DOUTPUT=${source} -P ${CMAKE_SOURCE_DIR}/cmake/WriteCommit.cmake
+    BYPRODUCTS ${source}
+    COMMENT "Looking up the commit of the sources"
+    VERBATIM)
+  target_sources(${target} PRIVATE ${source})
+  add_dependencies(${target} gputomo_commit)
+endfunction()

@@ -1,0 +1,89 @@
+#include "scan/scan_folder.hpp"
+
+#include "files/output_file.hpp"
+#include "scan/files.hpp"
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace gputomo::scan {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path ready(fs::path folder) {
+    files::check_writable_folder(folder);
+    return folder;
+}
+
+/// The scan in a folder; nullopt where there is none.
+std::optional<Scan> scan_in(const fs::path& folder) {
+    const auto file = folder / kScanFile;
+    auto set = files::read_set(folder);
+    if (!set.problems.empty())
+        throw InputError(
+            fmt::format("{}; expected the files of one scan, or another folder", fmt::join(set.problems, "; ")));
+    if (const auto listed = set.contents.find(std::string(kScanFile)); listed != set.contents.end())
+        return scan_from_json(listed->second, file.string());
+    std::error_code error;
+    return fs::exists(file, error) ? std::optional(load_scan(file)) : std::nullopt;
+}
+
+/// The date of a scan as part of a name: "20261123T104449Z".
+std::string date_in_name(const Scan& scan) {
+    std::string date = scan.origin ? scan.origin->date : "";
+    std::erase_if(date, [](char c) { return (c < '0' || c > '9') && c != 'T' && c != 'Z'; });
+    return date.empty() ? "earlier" : date;
+}
+
+}  // namespace
+
+ScanFolder::ScanFolder(fs::path folder, const std::string& holder)
+    : folder_(ready(std::move(folder))), lock_(folder_, holder) {}
+
+std::optional<Scan> ScanFolder::whole_scan() const {
+    auto scan = scan_in(folder_);
+    std::error_code error;
+    if (!scan && fs::exists(folder_ / kMachineFile, error))
+        throw InputError(fmt::format(
+            "{}: holds a {} and no {} that it comes from; expected both, or another folder, since a scan of some "
+            "experiments (--only) is merged into both",
+            folder_.string(), kMachineFile, kScanFile));
+    return scan;
+}
+
+std::optional<Scan> ScanFolder::interrupted_scan() const { return scan_in(partial()); }
+
+fs::path ScanFolder::set_interrupted_aside() const {
+    std::error_code error;
+    if (!fs::exists(partial(), error) || fs::is_empty(partial(), error)) return {};
+    std::string date = "earlier";
+    try {
+        if (const auto scan = interrupted_scan()) date = date_in_name(*scan);
+    } catch (const InputError&) {  // kept all the same
+    }
+    fs::path aside = folder_ / fmt::format("{}-{}", kPartialFolder, date);
+    for (int n = 2; fs::exists(aside, error); ++n) aside = folder_ / fmt::format("{}-{}-{}", kPartialFolder, date, n);
+    files::real_files().rename(partial(), aside);
+    files::real_files().sync_folder(folder_);
+    return aside;
+}
+
+void ScanFolder::save_partial(const std::vector<files::NamedContent>& files) const {
+    std::error_code error;
+    if (fs::create_directory(partial(), error)) files::real_files().sync_folder(folder_);
+    files::OutputFolder(partial()).write(files);
+}
+
+void ScanFolder::save_whole(const std::vector<files::NamedContent>& files) const {
+    files::OutputFolder(folder_).write(files);
+    std::error_code error;
+    fs::remove_all(partial(), error);
+}
+
+}  // namespace gputomo::scan
