@@ -3,7 +3,10 @@
 // `sass_text SM ADDRESS < CODE` prints the text of each instruction, or "refused" and why. It also reports instructions
 // that encode() does not give back bit by bit.
 // `sass_text samples COUNT SEED` prints COUNT random instructions of each form, in hexadecimal.
+// `sass_text cubin NAME REGISTERS POINTERS < CODE` decodes the code of a kernel whose parameters are pointers, encodes
+// it again and writes a cubin, for load_cubin.py.
 #include "sass/code.hpp"
+#include "sass/cubin_writer.hpp"
 #include "sass/form.hpp"
 #include "units/error.hpp"
 
@@ -62,19 +65,39 @@ void print(const Word& word, int sm, std::uint64_t address) {
     }
 }
 
+std::vector<std::byte> input() {
+    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+}
+
+int print_cubin(const std::string& name, int registers, int pointers) {
+    constexpr int kSm = 90;
+    constexpr int kPointerBytes = 8;
+    CubinKernel kernel{.name = name, .code = {}, .registers = registers};
+    kernel.parameter_bytes.assign(static_cast<std::size_t>(pointers), kPointerBytes);
+    for (const auto& instruction : decode(input(), kSm)) kernel.code.push_back(encode(instruction));
+    const auto cubin = write_cubin(std::span(&kernel, 1), kSm);
+    std::fwrite(cubin.data(), 1, cubin.size(), stdout);
+    return 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     if (count == 4 && std::string_view(arguments[1]) == "samples")
         return print_samples(std::atoi(arguments[2]), std::strtoull(arguments[3], nullptr, 0));
+    if (count == 5 && std::string_view(arguments[1]) == "cubin")
+        return print_cubin(arguments[2], std::atoi(arguments[3]), std::atoi(arguments[4]));
     if (count != 3) {
-        std::fprintf(stderr, "expected: sass_text SM ADDRESS < CODE, or sass_text samples COUNT SEED\n");
+        std::fprintf(stderr,
+                     "expected: sass_text SM ADDRESS, sass_text samples COUNT SEED or sass_text cubin NAME REGISTERS "
+                     "POINTERS\n");
         return 2;
     }
     const int sm = std::atoi(arguments[1]);
     const auto base = static_cast<std::uint64_t>(std::strtoull(arguments[2], nullptr, 0));
-    const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
-    const auto code = std::as_bytes(std::span(input));
+    const auto code = input();
     for (std::size_t offset = 0; offset + kInstructionBytes <= code.size(); offset += kInstructionBytes)
         print(word_at(code, offset), sm, base + offset);
 }
