@@ -20,7 +20,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <memory>
@@ -119,20 +118,10 @@ scan::Scan measure(const ScanOptions& options, device::Device& device, const std
     return result;
 }
 
-/// Whether the results replace those in the folder. A scan that was cut short does not, and of some experiments only
-/// one that has all of them does.
-bool is_whole(const scan::Scan& scan, bool merges) {
-    return std::ranges::none_of(scan.records, [&](const scan::Record& record) {
-        using enum scan::Status;
-        return record.status == interrupted || record.status == timed_out || record.status == device_failed ||
-               (merges && record.status != done);
-    });
-}
-
 /// Writes the files and says where they are. Nothing is thrown, so that the reason why a scan ended comes first.
 std::optional<std::string> save(const scan::ScanFolder& folder, const ScanOptions& options, const scan::Scan& result,
                                 const std::optional<scan::Scan>& earlier) {
-    const bool whole = is_whole(result, earlier.has_value());
+    const bool whole = scan::is_whole(result, earlier.has_value());
     const std::string where = whole ? options.out : folder.partial().string();
     try {
         if (whole)

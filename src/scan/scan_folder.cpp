@@ -43,6 +43,14 @@ std::string date_in_name(const Scan& scan) {
 
 }  // namespace
 
+bool is_whole(const Scan& scan, bool merges) {
+    return std::ranges::none_of(scan.records, [&](const Record& record) {
+        using enum Status;
+        return record.status == interrupted || record.status == timed_out || record.status == device_failed ||
+               (merges && record.status != done);
+    });
+}
+
 ScanFolder::ScanFolder(fs::path folder, const std::string& holder)
     : folder_(ready(std::move(folder))), lock_(folder_, holder) {}
 

@@ -17,6 +17,10 @@ inline constexpr std::string_view kMachineFile = "machine.json";
 inline constexpr std::string_view kReportFile = "report.html";
 inline constexpr std::string_view kPartialFolder = "partial";
 
+/// Whether the results of a scan replace those in its folder. Those of a scan that was interrupted, reached a time
+/// limit or lost its device do not. A scan that is merged into another one (`merges`) must have all of its experiments.
+[[nodiscard]] bool is_whole(const Scan& scan, bool merges);
+
 class ScanFolder {
 public:
     /// Creates the folder where it is missing and locks it. Throws InputError where it cannot be written or another

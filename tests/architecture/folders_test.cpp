@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -53,6 +54,23 @@ std::set<Pair> pairs_that_include_each_other(const fs::path& source) {
             if (folder < other && back != includes.end() && back->second.contains(folder)) pairs.emplace(folder, other);
         }
     return pairs;
+}
+
+/// Ways to write, rename or empty a file. Only the room `files` may use them, so that every output reaches the disk
+/// whole.
+constexpr const char* kWays[] = {"std::ofstream", "std::fstream", "fopen(", "::rename(", "O_WRONLY", "O_TRUNC"};
+
+TEST(Folders, OnlyOneRoomWritesFiles) {
+    std::set<std::string> rooms;
+    for (const auto& entry : fs::recursive_directory_iterator(GPUTOMO_SOURCE_DIR "/src")) {
+        if (!entry.is_regular_file()) continue;
+        std::ifstream file(entry.path());
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        for (const char* way : kWays)
+            if (text.find(way) != std::string::npos)
+                rooms.insert(room_of(fs::relative(entry.path(), GPUTOMO_SOURCE_DIR "/src").generic_string()));
+    }
+    EXPECT_THAT(rooms, ::testing::ElementsAre("files"));
 }
 
 TEST(Folders, OfOneRoomDoNotIncludeEachOther) {

@@ -300,6 +300,19 @@ TEST_F(Origins, EveryJsonOutputHasOne) {
     EXPECT_EQ(surface.at("gpu").at("after").at("sm_mhz"), 1296.0);
 }
 
+TEST_F(Origins, NamesOfFilesThatAreNotUtf8BreakNoOutput) {
+    fs::copy_file(source("machines/gtx280.json"), path("caf\xe9.json"));
+    ASSERT_EQ(run({"surface", "--device", "sim:caf\xe9.json", "--access", "shared", "--alpha", "1", "--ilp", "1",
+                   "--warps", "1", "--out", "s\xe9.json"})
+                  .code,
+              0);
+    const auto origin = json::parse(read("s\xe9.json")).at("origin");
+    EXPECT_THAT(origin.at("command").get<std::string>(), HasSubstr("s\xef\xbf\xbd.json"));
+    EXPECT_EQ(origin.at("gpu").at("device"), "sim:caf\xef\xbf\xbd.json");
+    ASSERT_EQ(scan("clock", {"--device", "sim:caf\xe9.json"}).code, 0);
+    EXPECT_EQ(scan("clock", {"--device", "sim:caf\xe9.json"}).code, 0) << "its own files are read again";
+}
+
 TEST_F(Origins, DiffAndHistoryShowThemAndDoNotCountThem) {
     ASSERT_EQ(scan("clock").code, 0);
     fs::copy_file(path("out/machine.json"), path("first.json"));

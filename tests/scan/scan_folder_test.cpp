@@ -119,6 +119,22 @@ protected:
     fs::path folder;
 };
 
+TEST(WholeScan, EndsByItselfAndHasAllExperimentsThatAreMerged) {
+    struct Case {
+        Status status;
+        bool whole, whole_where_merged;
+    };
+    using enum Status;
+    for (const auto& [status, whole, whole_where_merged] :
+         {Case{done, true, true}, Case{failed, true, false}, Case{skipped, true, false},
+          Case{device_failed, false, false}, Case{timed_out, false, false}, Case{interrupted, false, false}}) {
+        auto scan = scan_of("1", {{"a", 1}, {"b", 2}});
+        scan.records.back().status = status;
+        EXPECT_EQ(is_whole(scan, false), whole) << status_name(status);
+        EXPECT_EQ(is_whole(scan, true), whole_where_merged) << status_name(status);
+    }
+}
+
 TEST_F(FolderOfScan, KeepsTheWholeScanWhileAnotherIsInterrupted) {
     const ScanFolder scans(folder, "test");
     EXPECT_FALSE(scans.whole_scan());

@@ -96,5 +96,22 @@ TEST(Noise, ClockDriftChangesTheTimeOfALaunchButNotItsCycles) {
     EXPECT_NEAR(mean(times), 24'000, 24'000 * 0.05);
 }
 
+TEST(Repeatability, AGpuIsIdentifiedByTheValuesOfItsDescription) {
+    const auto hash = [](const machine::Machine& machine, const Options& options = {}) {
+        const auto found = make_device(machine, options)->identification();
+        EXPECT_EQ(found.driver + found.cuda + found.pci_bus_id, "") << "it has no driver and no bus";
+        return found.description;
+    };
+    const auto machine = small_machine();
+    EXPECT_EQ(hash(machine).size(), 64U);
+    EXPECT_EQ(hash(machine, {.id = "sim:other", .seed = 2, .noise = {.jitter_cycles = 3}}), hash(machine));
+    auto measured = machine;
+    measured.origin = results::Origin{.date = "2026-11-23T10:40:00Z"};
+    EXPECT_EQ(hash(measured), hash(machine)) << "when it was measured changes nothing";
+    auto other = machine;
+    other.clock.sm_mhz.set(1001);
+    EXPECT_NE(hash(other), hash(machine));
+}
+
 }  // namespace
 }  // namespace gputomo::sim::test

@@ -17,6 +17,12 @@
 namespace gputomo::cli {
 namespace {
 
+/// The text as UTF-8, which JSON needs; names of files may hold any bytes. Bytes that are none become U+FFFD.
+std::string utf8(const std::string& text) {
+    using Json = nlohmann::ordered_json;
+    return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
+
 /// One argument as a shell would take it: in quotes where it has other than harmless characters.
 std::string shell_word(const std::string& argument) {
     constexpr std::string_view kHarmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%[]";
@@ -76,7 +82,7 @@ results::State state_of(const device::ClockState& state) {
 results::Origin origin_of_command() {
     return {.version = std::string(kVersion),
             .commit = std::string(commit()),
-            .command = command_line(),
+            .command = utf8(command_line()),
             .date = utc(seconds_now()),
             .gpu = {},
             .merged = {}};
@@ -86,7 +92,7 @@ results::Origin origin_on(const device::Device& device) {
     auto origin = origin_of_command();
     const auto found = device.identification();
     origin.gpu = {.name = device.name(),
-                  .device = device.id(),
+                  .device = utf8(device.id()),
                   .uuid = device.uuid(),
                   .pci_bus_id = found.pci_bus_id,
                   .driver = found.driver,
