@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -71,7 +70,8 @@ double conflicts_of(const OperandLoop& loop, const RegisterFileModel& file) {
         conflicts += std::max(0, (most + file.ports - 1) / file.ports - 1);
     }
     if (!file.averaged) return conflicts / instructions;
-    const int most = all.empty() ? 0 : std::ranges::max(all | std::views::values);
+    int most = 0;
+    for (const auto& [bank, count] : all) most = std::max(most, count);
     return std::max(0.0, most / (instructions * file.ports) - 1);
 }
 
@@ -94,10 +94,14 @@ Fit fit(std::span<const OperandLoop> loops, const RegisterFileModel& file) {
     return {file, xy * xy / (xx * yy), xy / xx};
 }
 
-std::vector<RegisterFileModel> all_files(std::span<const OperandLoop> loops) {
-    const bool marked = std::ranges::any_of(loops, [](const auto& loop) {
-        return std::ranges::any_of(loop.instructions | std::views::join, [](const auto& read) { return read.reuse; });
+bool keeps_operands(const OperandLoop& loop) {
+    return std::ranges::any_of(loop.instructions, [](const auto& reads) {
+        return std::ranges::any_of(reads, [](const auto& read) { return read.reuse; });
     });
+}
+
+std::vector<RegisterFileModel> all_files(std::span<const OperandLoop> loops) {
+    const bool marked = std::ranges::any_of(loops, keeps_operands);
     std::vector<RegisterFileModel> files;
     for (int banks = 1; banks <= kMostBanks; ++banks)
         for (int ports = 1; ports <= kMostPorts; ++ports)
