@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 packages=(
     g++ cmake ninja-build
     libfmt-dev nlohmann-json3-dev libcli11-dev libsqlite3-dev zlib1g-dev nettle-dev
+    libzstd-dev liblz4-dev libxxhash-dev
     libgtest-dev libgmock-dev
     python3 python3-jsonschema
 )

@@ -21,6 +21,7 @@ void add_diff(CLI::App& parent, Action& action);
 void add_export(CLI::App& parent, Action& action);
 void add_history(CLI::App& parent, Action& action);
 void add_validate(CLI::App& parent, Action& action);
+void add_capture(CLI::App& parent, Action& action);
 void add_simulate(CLI::App& parent, Action& action);
 void add_predict(CLI::App& parent, Action& action);
 void add_reproduce(CLI::App& parent, Action& action);
@@ -30,8 +31,8 @@ void add_surface(CLI::App& parent, Action& action);
 void add_manual(CLI::App& parent, Action& action);
 
 inline constexpr AddCommand kCommands[] = {
-    add_list,     add_scan,      add_report,   add_run,     add_diff,    add_history,  add_export,
-    add_validate, add_reproduce, add_simulate, add_predict, add_surface, add_evaluate, add_manual,
+    add_list,      add_scan,     add_report,  add_run,     add_diff,    add_history,  add_export, add_validate,
+    add_reproduce, add_simulate, add_predict, add_capture, add_surface, add_evaluate, add_manual,
 };
 
 }  // namespace gputomo::cli

@@ -1,0 +1,159 @@
+// A capture: the kernels that a program launched, with their code, parameters and memory. docs/capture.md describes
+// the folder that holds one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gputomo::capture {
+
+/// The value of the field `schema`, which names the version of the format.
+inline constexpr std::string_view kSchema = "gputomo-capture-1";
+inline constexpr const char* kIndexFile = "capture.json";
+
+struct Gpu {
+    std::string name, uuid;
+    int sm = 0;  ///< compute capability, 90 for 9.0
+    int multiprocessors = 0;
+    int clock_khz = 0, memory_clock_khz = 0;  ///< the highest ones, as the driver states them
+    std::uint64_t memory_bytes = 0;
+    int driver = 0;  ///< version of CUDA that the driver supports, 13000 for 13.0
+};
+
+struct Process {
+    std::uint64_t pid = 0;
+    std::vector<std::string> command;
+};
+
+/// Machine code or PTX.
+struct Module {
+    std::string sha256;
+    std::string file;    ///< below the folder
+    std::string format;  ///< "cubin" or "ptx"
+    std::uint64_t bytes = 0;
+};
+
+struct Kernel {
+    std::string name;           ///< as in the module
+    std::string readable;       ///< demangled
+    std::optional<int> module;  ///< index of Capture::modules
+    std::string missing;        ///< why there is no module
+};
+
+struct Parameter {
+    std::uint64_t offset = 0;  ///< in the kernel's parameter space
+    std::string bytes;         ///< the value
+};
+
+/// What one launch of a kernel asks for.
+struct Shape {
+    int kernel = 0;  ///< index of Capture::kernels
+    std::array<std::uint32_t, 3> grid{}, block{};
+    std::optional<std::array<std::uint32_t, 3>> cluster;
+    std::uint32_t shared_bytes = 0;  ///< dynamic
+    bool cooperative = false;
+    /// nullopt where the driver is too old to say how large parameters are.
+    std::optional<std::vector<Parameter>> parameters;
+};
+
+/// A part of a buffer's content.
+struct Content {
+    std::uint64_t offset = 0, bytes = 0;
+    /// Eight bytes that repeat, the first at `offset`; else the content is in a file.
+    std::optional<std::uint64_t> fill;
+    std::string file;      ///< below the folder, compressed with zlib
+    std::uint64_t at = 0;  ///< position in the decompressed file
+};
+
+/// Memory that a launch's parameters point into, directly or through other buffers, as it was before the launch.
+struct Buffer {
+    std::string space;  ///< "device", "host" (pinned) or "variable" (of a module)
+    std::string name;   ///< of a variable
+    std::uint64_t address = 0, bytes = 0;
+    std::vector<Content> content;
+    std::string omitted;  ///< why there is no content
+};
+
+/// An executable graph. Its kernels are in an order in which it may run them.
+struct Graph {
+    struct Node {
+        Shape shape;
+        std::vector<int> after;  ///< indices of earlier nodes that it waits for
+    };
+    std::vector<Node> nodes;
+    std::map<int, int> others;  ///< nodes that are not kernels: CUgraphNodeType and how many
+};
+
+struct Launch {
+    int process = 0;
+    std::optional<int> gpu;
+    int stream = 0;  ///< 0 is the legacy default stream
+    int thread = 0;
+    double host_us = 0;  ///< when the program asked for it
+    /// Since the first launch of the process, and how long it took, both by events of the GPU.
+    std::optional<double> start_us, us;
+    std::vector<std::uint64_t> after;  ///< launches of other streams that it waits for
+    std::optional<Shape> kernel;       ///< either a kernel
+    std::optional<int> graph;          ///< or an index of Capture::graphs
+    std::optional<std::vector<Buffer>> buffers;
+    /// Memory after the launch, where it was asked for.
+    std::optional<std::vector<Buffer>> results;
+    std::string no_buffers;  ///< why a launch that was selected has none
+};
+
+/// A file with contents of memory.
+struct MemoryFile {
+    std::string file;
+    std::uint64_t bytes = 0;  ///< after decompression
+};
+
+struct Capture {
+    std::string version, commit;  ///< of gputomo
+    std::string date;             ///< UTC
+    std::vector<std::string> command;
+    int exit_code = 0;
+    double wall_seconds = 0;
+    std::vector<Gpu> gpus;
+    std::vector<Process> processes;
+    std::vector<Module> modules;
+    std::vector<Kernel> kernels;
+    std::vector<Graph> graphs;
+    std::vector<MemoryFile> memory;
+    std::vector<Launch> launches;
+
+    std::filesystem::path folder;  ///< that it was read from
+};
+
+/// Reads DIR/capture.json and checks that what it names exists. Throws InputError that names file, field, what was
+/// expected and what was found.
+[[nodiscard]] Capture load(const std::filesystem::path& folder);
+
+/// Reads and checks the index alone. `origin` is the name of the file.
+[[nodiscard]] Capture from_json(std::string_view text, std::string_view origin);
+[[nodiscard]] std::string to_json(const Capture& capture);
+
+/// The code of a module. Throws InputError when the file is missing or is not the one that was captured.
+[[nodiscard]] std::string read_module(const Capture& capture, const Module& module);
+
+/// Reads contents of memory; keeps the file that was read last, because neighbours often lie in one.
+class MemoryReader {
+public:
+    explicit MemoryReader(const Capture& capture) : capture_(capture) {}
+
+    /// The bytes of a buffer. Throws InputError when its content was omitted or a file is damaged.
+    [[nodiscard]] std::string read(const Buffer& buffer);
+
+private:
+    const std::string& file(const std::string& name);
+
+    const Capture& capture_;
+    std::string name_, content_;
+};
+
+}  // namespace gputomo::capture

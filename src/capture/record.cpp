@@ -1,0 +1,198 @@
+#include "capture/record.hpp"
+
+#include "capture/assemble.hpp"
+#include "capture/library.hpp"
+#include "files/file_system.hpp"
+#include "units/error.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <regex.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace gputomo::capture {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a shell returns for a program that cannot be started; the child cannot throw.
+constexpr int kCannotStart = 127;
+
+/// A new folder that is deleted with its content.
+class TemporaryFolder {
+public:
+    explicit TemporaryFolder(std::string pattern) {
+        if (mkdtemp(pattern.data()) == nullptr)
+            throw InputError(fmt::format("{}: cannot create a folder there ({})", pattern, std::strerror(errno)));
+        path_ = pattern;
+    }
+    ~TemporaryFolder() {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    [[nodiscard]] const fs::path& path() const { return path_; }
+
+private:
+    fs::path path_;
+};
+
+/// A place for the library. The loader splits its list of libraries at spaces and colons, so the path has neither.
+std::string library_folder() {
+    const char* const chosen = std::getenv("TMPDIR");
+    const std::string folder = chosen == nullptr || *chosen == '\0' ? "/tmp" : chosen;
+    return (folder.find_first_of(" :") == std::string::npos ? folder : "/tmp") + "/gputomo-XXXXXX";
+}
+
+void check_folder(const fs::path& folder) {
+    fs::create_directories(folder);
+    if (fs::is_empty(folder) || fs::exists(folder / kIndexFile)) return;
+    throw InputError(
+        fmt::format("{}: the folder holds something that is not a capture; expected a new or empty folder, or one with "
+                    "a capture, which is replaced",
+                    folder.string()));
+}
+
+void check_regular_expression(const std::string& text) {
+    regex_t compiled;
+    const int result = regcomp(&compiled, text.c_str(), REG_EXTENDED | REG_NOSUB);
+    if (result == 0) return regfree(&compiled);
+    std::array<char, 200> reason{};
+    regerror(result, &compiled, reason.data(), reason.size());
+    throw InputError(fmt::format("--kernel {}: {}; expected a POSIX extended regular expression", text, reason.data()));
+}
+
+void set_environment(const Options& options, const fs::path& library, const fs::path& journals) {
+    const char* const before = std::getenv("LD_PRELOAD");
+    const std::string preloaded =
+        library.string() + (before == nullptr || *before == '\0' ? "" : ":" + std::string(before));
+    setenv("LD_PRELOAD", preloaded.c_str(), 1);
+    setenv(kFolderVariable, journals.c_str(), 1);
+    setenv(kMemoryVariable, std::to_string(options.memory).c_str(), 1);
+    setenv(kLaunchesVariable, fmt::format("{}:{}", options.launches.first, options.launches.count).c_str(), 1);
+    if (options.results)
+        setenv(kResultsVariable, "1", 1);
+    else
+        unsetenv(kResultsVariable);
+    if (options.kernels.empty())
+        unsetenv(kKernelVariable);
+    else
+        setenv(kKernelVariable, options.kernels.c_str(), 1);
+}
+
+pid_t running = 0;
+
+void pass_on(int signal) {
+    if (running > 0) kill(running, signal);
+}
+
+/// While one exists, the program alone decides what Ctrl-C does: the terminal sends it to both, and what was recorded
+/// has to be written in any case. A request to end goes on to the program.
+class SignalsGoToProgram {
+public:
+    SignalsGoToProgram() {
+        interrupt_ = std::signal(SIGINT, SIG_IGN);
+        quit_ = std::signal(SIGQUIT, SIG_IGN);
+        terminate_ = std::signal(SIGTERM, pass_on);
+    }
+    ~SignalsGoToProgram() {
+        std::signal(SIGINT, interrupt_);
+        std::signal(SIGQUIT, quit_);
+        std::signal(SIGTERM, terminate_);
+    }
+    SignalsGoToProgram(const SignalsGoToProgram&) = delete;
+    SignalsGoToProgram& operator=(const SignalsGoToProgram&) = delete;
+
+private:
+    using Handler = void (*)(int);
+    Handler interrupt_, quit_, terminate_;
+};
+
+/// Starts the program and waits for it. Throws InputError when it cannot be started.
+int run(const Options& options, const fs::path& library, const fs::path& journals) {
+    std::vector<char*> arguments;
+    for (const auto& argument : options.command) arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    std::array<int, 2> report{};  // the child sends errno when it cannot start the program
+    if (pipe2(report.data(), O_CLOEXEC) != 0) throw Error(fmt::format("pipe: {}", std::strerror(errno)));
+    std::fflush(nullptr);
+    const pid_t child = fork();
+    if (child < 0) throw Error(fmt::format("fork: {}", std::strerror(errno)));
+    if (child == 0) {
+        set_environment(options, library, journals);
+        execvp(arguments[0], arguments.data());
+        const int reason = errno;
+        const auto sent = write(report[1], &reason, sizeof(reason));
+        _exit(sent == sizeof(reason) ? kCannotStart : kCannotStart - 1);
+    }
+    running = child;
+    const SignalsGoToProgram signals;
+    close(report[1]);
+    int reason = 0;
+    const bool failed = read(report[0], &reason, sizeof(reason)) == sizeof(reason);
+    close(report[0]);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    running = 0;
+    if (failed)
+        throw InputError(fmt::format("{}: {}; expected a program that can be started", options.command.front(),
+                                     std::strerror(reason)));
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/// Moves a whole new capture over what the folder had.
+void replace(const fs::path& made, const fs::path& folder) {
+    for (const char* const name : {kIndexFile, "modules", "memory"}) fs::remove_all(folder / name);
+    for (const char* const name : {"modules", "memory", kIndexFile})
+        files::real_files().rename(made / name, folder / name);
+}
+
+}  // namespace
+
+Selection selection(const std::string& text) {
+    Selection chosen;
+    const char* const end = text.data() + text.size();
+    auto read = std::from_chars(text.data(), end, chosen.first);
+    if (read.ec == std::errc() && read.ptr != end && *read.ptr == ':')
+        read = std::from_chars(read.ptr + 1, end, chosen.count);
+    if (read.ec != std::errc() || read.ptr != end || chosen.count == 0)
+        throw InputError(
+            fmt::format("--launches {}: expected FIRST or FIRST:COUNT, such as 0:1 for the first launch", text));
+    return chosen;
+}
+
+Capture record(const Options& options) {
+    if (!options.kernels.empty()) check_regular_expression(options.kernels);
+    check_folder(options.out);
+    const TemporaryFolder library_place(library_folder());
+    const auto library = library_place.path() / "libgputomo_capture.so";
+    files::write_and_sync(files::real_files(), library, recording_library());
+    const auto absolute = fs::absolute(options.out);
+    const TemporaryFolder journals((absolute / ".journals-XXXXXX").string());
+    Run made;
+    made.command = options.command;
+    made.version = options.version;
+    made.commit = options.commit;
+    made.date = options.date;
+    const auto start = std::chrono::steady_clock::now();
+    made.exit_code = run(options, library, journals.path());
+    made.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const TemporaryFolder fresh((absolute / ".new-XXXXXX").string());
+    Capture capture = assemble(journals.path(), fresh.path(), made);
+    replace(fresh.path(), absolute);
+    capture.folder = absolute;
+    return capture;
+}
+
+}  // namespace gputomo::capture

@@ -1,0 +1,154 @@
+#include "capture/record.hpp"
+#include "cli/inputs/origin.hpp"
+#include "cli/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gputomo::cli {
+namespace {
+
+/// The most arguments that Linux passes to a program are far fewer.
+constexpr int kMostArguments = 1'000'000;
+
+struct CaptureOptions {
+    capture::Options options;
+    std::string launches = "0:1";
+    bool no_memory = false;
+};
+
+/// What the launches of one kernel have in common.
+struct CapturedKernel {
+    int kernel = 0;
+    std::uint64_t launches = 0, timed = 0, in_graphs = 0;
+    double us = 0;
+    std::uint64_t stored = 0;  ///< bytes of memory that its launches point into and that were stored
+    const capture::Shape* first = nullptr;
+};
+
+std::string shape_text(const std::array<std::uint32_t, 3>& three) {
+    return fmt::format("{}x{}x{}", three[0], three[1], three[2]);
+}
+
+std::uint64_t stored_bytes(const capture::Launch& launch) {
+    std::uint64_t bytes = 0;
+    if (launch.buffers)
+        for (const auto& buffer : *launch.buffers) bytes += buffer.omitted.empty() ? buffer.bytes : 0;
+    return bytes;
+}
+
+void count_launch(CapturedKernel& row, const capture::Shape& shape) {
+    if (row.first == nullptr) row.first = &shape;
+    ++row.launches;
+}
+
+std::vector<CapturedKernel> captured_kernels(const capture::Capture& made) {
+    std::vector<CapturedKernel> rows(made.kernels.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].kernel = static_cast<int>(i);
+    const auto row = [&](const capture::Shape& shape) -> CapturedKernel& {
+        return rows[static_cast<std::size_t>(shape.kernel)];
+    };
+    for (const auto& launch : made.launches) {
+        if (launch.kernel) {
+            count_launch(row(*launch.kernel), *launch.kernel);
+            row(*launch.kernel).stored += stored_bytes(launch);
+            if (launch.us) row(*launch.kernel).us += *launch.us, ++row(*launch.kernel).timed;
+            continue;
+        }
+        for (const auto& node : made.graphs[static_cast<std::size_t>(*launch.graph)].nodes)
+            count_launch(row(node.shape), node.shape), ++row(node.shape).in_graphs;
+    }
+    std::erase_if(rows, [](const CapturedKernel& r) { return r.launches == 0; });
+    std::ranges::stable_sort(rows, std::ranges::greater(), &CapturedKernel::us);
+    return rows;
+}
+
+/// The first words of a kernel's name, which template arguments can make very long.
+std::string shortened_name(const std::string& name) {
+    constexpr std::size_t kWidth = 56;
+    return name.size() <= kWidth ? name : name.substr(0, kWidth - 3) + "...";
+}
+
+void print_captured_kernels(const capture::Capture& made) {
+    fmt::print("{:<56} {:>8} {:>14} {:>12} {:>11} {:>11} {:>9}  {}\n", "kernel", "launches", "first grid", "block",
+               "total us", "mean us", "memory MB", "code");
+    for (const auto& row : captured_kernels(made)) {
+        const auto& kernel = made.kernels[static_cast<std::size_t>(row.kernel)];
+        const std::string mean = row.timed == 0 ? "-" : fmt::format("{:.2f}", row.us / static_cast<double>(row.timed));
+        const std::string code =
+            kernel.module ? made.modules[static_cast<std::size_t>(*kernel.module)].format : "none: " + kernel.missing;
+        fmt::print("{:<56} {:>8} {:>14} {:>12} {:>11.2f} {:>11} {:>9.2f}  {}\n", shortened_name(kernel.readable),
+                   row.launches, shape_text(row.first->grid), shape_text(row.first->block), row.us, mean,
+                   static_cast<double>(row.stored) / 1e6, code);
+    }
+}
+
+void print_capture_summary(const capture::Capture& made) {
+    std::uint64_t graphs = 0, memory = 0;
+    double graph_us = 0;
+    for (const auto& launch : made.launches)
+        if (launch.graph) ++graphs, graph_us += launch.us.value_or(0);
+    for (const auto& file : made.memory) memory += file.bytes;
+    if (graphs != 0) fmt::print("{} starts of graphs took {:.2f} us; their kernels have no times\n", graphs, graph_us);
+    fmt::print("{} launches of {} kernels in {} processes and {:.1f} s, {} modules, {:.1f} MB of memory: {}\n",
+               made.launches.size(), made.kernels.size(), made.processes.size(), made.wall_seconds, made.modules.size(),
+               static_cast<double>(memory) / 1e6, made.folder.string());
+}
+
+int run_capture(CaptureOptions& chosen) {
+    chosen.options.launches = capture::selection(chosen.launches);
+    if (chosen.no_memory) chosen.options.memory = 0;
+    const auto origin = origin_of_command();
+    chosen.options.version = origin.version;
+    chosen.options.commit = origin.commit;
+    chosen.options.date = origin.date;
+    const auto made = capture::record(chosen.options);
+    if (made.launches.empty()) {
+        fmt::print(
+            stderr,
+            "gputomo: the program launched no kernel that was recorded. It may have used no GPU, or --kernel may "
+            "match none of its kernels. The recording library cannot be loaded into a program that is statically "
+            "linked or runs with other rights.\n");
+        return made.exit_code;
+    }
+    print_captured_kernels(made);
+    print_capture_summary(made);
+    return made.exit_code;
+}
+
+}  // namespace
+
+void add_capture(CLI::App& parent, Action& action) {
+    const auto chosen = std::make_shared<CaptureOptions>();
+    Command command(parent, "capture",
+                    "Run a program and record the kernels that it launches; exits with the program's exit code");
+    auto& options = chosen->options;
+    command.add_option("--out", options.out, "folder to write the capture to; one with an older capture is replaced")
+        .required();
+    command.add_option("--kernel", options.kernels,
+                       "record only kernels whose name, as in the module, matches this extended regular expression");
+    command
+        .add_option("--launches", chosen->launches,
+                    "FIRST[:COUNT]: store memory of these launches of each kernel and shape, counted from 0")
+        .capture_default_str();
+    command.add_option("--max-memory", options.memory, "most bytes of memory that each process stores")
+        .capture_default_str()
+        .seed();
+    command.add_flag("--results", options.results,
+                     "also store the same memory after each of these launches, to compare a simulation's with it");
+    command.add_flag("--no-memory", chosen->no_memory, "store no memory: only shapes, parameters, code and times");
+    command.add_option("program", options.command, "the program and its arguments, after --")
+        .required()
+        .expected(1, kMostArguments);
+    command.runs(action, [chosen] { return run_capture(*chosen); });
+}
+
+}  // namespace gputomo::cli
