@@ -1,26 +1,29 @@
 #!/usr/bin/env python3
 """Measures the programs of the suites with Nsight Compute and records what it found in suites/*.json.
 
-    python3 scripts/measure_suites.py run --programs programs.json --out results
-    python3 scripts/measure_suites.py record --programs programs.json --out results --gpu h200
+    python3 scripts/measure_suites.py run --sources DIR --executables DIR --out results
+    python3 scripts/measure_suites.py record --out results --gpu h200
 
-`run` needs a GPU, ncu, a C compiler and permission to read the GPU's counters. It starts each program three times:
-without the profiler, to choose launches; for all counters of these (about 16 passes); for the cycles of four more
-repetitions. scripts/repeat_main.c times launches and repeats main() within a process. For a program with entries in
-suites/*.json the recorded launches are measured again, so that another GPU gets the same ones. Caches are flushed
-before each pass, and clocks are left as they are. A second `run` continues where the first stopped.
+`run` needs a GPU, ncu, a C compiler and permission to read the GPU's counters. It starts each program of
+suites/programs.json up to three times: without the profiler, to choose launches; for all counters of these (about 16
+passes); for the cycles of four more repetitions. scripts/repeat_main.c times launches and repeats main() within a
+process. No launches are chosen for a program that has entries in suites/*.json or launches in suites/programs.json:
+these are measured, so that another GPU gets the same ones. Each program is measured to its end before the next one of
+a worker starts, since only all five repetitions make an entry. Caches are flushed before each pass, and clocks are
+left as they are. A second `run` continues where the first stopped.
 
-`record` needs no GPU. It applies the rule of suites/README.md and writes entries, traits and counters.
+`record` needs no GPU. It applies the rule of suites/README.md and writes entries, traits and counters. Launches that
+`run` chose are added to suites/programs.json.
 
-`programs.json` is a list of what was compiled, one object a program:
+suites/programs.json is a list of what was compiled, in the order of measurement, one object a program:
 
     suite, program, algorithm   names; an algorithm has at most five entries
-    path, flags, arguments      folder in the repository, compiler flags, arguments of the program
+    path, files                 folder in the repository, and the files in it that were compiled together
+    flags, includes, libraries  compiler flags; folders in the repository for -I; names for -l
+    arguments                   of the program, which runs in its folder
     fixed_size                  true where the source fixes the problem's size
-    executable, folder          the program (nvcc -O3 -lineinfo -cudart shared), and where it runs
-    command, kernels            instead of `executable`: a command that brackets its own launches with
-                                cudaProfilerStart and cudaProfilerStop, GPUTOMO_REPETITIONS times, and the names of its
-                                kernels as a regular expression
+    kernels                     of a program that scripts/run_tutorial.py starts: a regular expression of kernels' names
+    launches                    "INDEX KERNEL" for each launch to measure, where these were chosen before
 """
 import argparse
 import csv
@@ -72,6 +75,10 @@ REPETITIONS = 5
 # The limits of the rule, in microseconds.
 LONGEST, SHORTEST, SHORTEST_OF_FIXED_SIZE = 5000, 20, 5
 MOST_OF_ALGORITHM = 5
+# A program that starts later than this before the end of `run` would be stopped: the profiler's start and the wait for
+# other programs take about as long.
+LEAST_SECONDS = 20
+STOPPED = "returned an error code (9)"  # the profiler's words for a program that `timeout` killed
 
 
 def fail(text):
@@ -141,19 +148,21 @@ def machine():
             "profiler": f"Nsight Compute {version[1]}", "date": date.today().isoformat()}
 
 
-def start(program, base, seconds, settings, profiler=()):
+def start(program, base, options, seconds, settings, profiler=()):
     """Runs a program, under the profiler or alone, for at most that many seconds."""
-    environment = {**os.environ, "CUDA_MODULE_LOADING": "EAGER", "OMP_NUM_THREADS": "4", **settings}
+    environment = {**os.environ, "CUDA_MODULE_LOADING": "EAGER", "OMP_NUM_THREADS": "4",
+                   "GPUTOMO_LOCK": str(base.parent / "gpu.lock"), **settings}
+    folder = Path(options.sources).resolve() / program["suite"] / program["path"]
     command = ["timeout", "-s", "KILL", str(seconds)]
-    if "command" in program:
-        command += program["command"]
+    if "kernels" in program:
+        command += [sys.executable, str(ROOT / "scripts" / "run_tutorial.py"), program["arguments"]]
     else:
         # The profiler preloads a library of its own, which has to stay.
-        library = Path(base).parent / "repeat_main.so"
-        command += ["bash", "-c", f'export LD_PRELOAD="$LD_PRELOAD:{library}"; exec "$0" "$@"', program["executable"],
-                    *program["arguments"].split()]
+        library = base.parent / "repeat_main.so"
+        command += ["bash", "-c", f'export LD_PRELOAD="$LD_PRELOAD:{library}"; exec "$0" "$@"',
+                    str(Path(options.executables).resolve() / stem(program)), *program["arguments"].split()]
     with open(f"{base}.output", "w") as output:
-        process = subprocess.Popen([*profiler, *command], cwd=program["folder"], env=environment, stdout=output,
+        process = subprocess.Popen([*profiler, *command], cwd=folder, env=environment, stdout=output,
                                    stderr=subprocess.STDOUT, start_new_session=True)
         try:
             process.wait(seconds + 5)
@@ -162,59 +171,96 @@ def start(program, base, seconds, settings, profiler=()):
             process.wait()
 
 
-def choose(program, out, seconds):
-    """Writes the launches to measure: those of recorded entries, or those that repeat_main chooses."""
+def choose(program, out, options, seconds):
+    """Writes the launches to measure: those of recorded entries, those chosen before, or those of repeat_main."""
     base = out / f"{stem(program)}.choice"
     listed = out / f"{stem(program)}.launches"
+    if "kernels" in program:
+        return "all launches that the tutorial's driver brackets"
     entries = recorded_entries(program)
     if entries:
         listed.write_text("".join(f"{entry['launch']} {entry['kernel']}\n" for entry in entries))
         return f"{len(entries)} launches recorded before"
-    start(program, base, seconds, {"GPUTOMO_REPETITIONS": "0", "GPUTOMO_REPORT": f"{base}.report",
-                                   "GPUTOMO_LOCK": str(out / "gpu.lock")})
-    chosen = conditions(Path(f"{base}.report"))
-    if chosen:
+    if "launches" in program:
+        listed.write_text("".join(f"{launch}\n" for launch in program["launches"]))
+        return f"{len(program['launches'])} launches chosen before"
+    start(program, base, options, seconds, {"GPUTOMO_REPETITIONS": "0", "GPUTOMO_REPORT": f"{base}.report"})
+    report = Path(f"{base}.report").read_text() if Path(f"{base}.report").exists() else ""
+    if not report:
+        return f"no report; {base}.output says more"
+    chosen = conditions(report)
+    # A program that was cut off before a launch within the limits is tried again by the next `run`.
+    if chosen or re.match(r"repetition 0 (returned|exited), CUDA status 0,", report):
         listed.write_text("".join(f"{launch} {kernel}\n" for (kernel, *_), launch in chosen.items()))
-    return f"{len(chosen)} launches chosen"
+    return f"{len(chosen)} launches chosen, {report.splitlines()[0]}"
 
 
-def profile(program, out, part, repetitions, metrics, seconds):
+def complaints(base):
+    """What the profiler says of a process that it could not measure; empty where it says nothing."""
+    try:
+        lines = Path(f"{base}.csv").read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return " ".join(line for line in lines if line.startswith(("==ERROR==", "==WARNING== No ")))
+
+
+def profile(program, out, part, options, repetitions, metrics, seconds):
     """One process under the profiler."""
     base = out / f"{stem(program)}.{part}"
     if rows_of(Path(f"{base}.csv")):
         return "measured before"
     settings = {"GPUTOMO_REPETITIONS": str(repetitions)}
     kernels = []
-    if "command" in program:
+    if "kernels" in program:
         kernels = ["--kernel-name", f"regex:^({program['kernels']})$"]
     else:
         listed = out / f"{stem(program)}.launches"
-        if not listed.exists():
-            return "no launch within the limits"
-        settings.update(GPUTOMO_REPORT=f"{base}.report", GPUTOMO_LOCK=str(out / "gpu.lock"),
-                        GPUTOMO_LAUNCHES=str(listed))
-    start(program, base, seconds, settings, [*NCU, "--log-file", f"{base}.csv", "--metrics", ",".join(metrics),
-                                             *kernels])
-    return f"{len(rows_of(Path(f'{base}.csv')))} launches measured"
+        if not listed.exists() or not listed.stat().st_size:
+            return "no launch to measure"
+        settings.update(GPUTOMO_REPORT=f"{base}.report", GPUTOMO_LAUNCHES=str(listed))
+    start(program, base, options, seconds, settings, [*NCU, "--log-file", f"{base}.csv", "--metrics",
+                                                      ",".join(metrics), *kernels])
+    measured = len(rows_of(Path(f"{base}.csv")))
+    complaint = complaints(base)
+    if STOPPED in complaint:
+        # Entries of a part of the launches would hide that the others are missing.
+        Path(f"{base}.csv").rename(f"{base}.stopped")
+        return f"stopped by the time limit after {measured} launches"
+    return f"{measured} launches measured" if measured else (
+        f"no launch measured: {complaint or f'{base}.output says more'}")
 
 
-def counters(program, out, seconds):
-    return profile(program, out, "counters", 1, COUNTERS + list(STALLS.values()) + list(LAUNCH.values()), seconds)
+def counters(program, out, options, seconds):
+    return profile(program, out, "counters", options, 1, COUNTERS + list(STALLS.values()) + list(LAUNCH.values()),
+                   seconds)
 
 
-def cycles(program, out, seconds):
+def cycles(program, out, options, seconds):
     if not rows_of(out / f"{stem(program)}.counters.csv"):
         return "no counters"
-    return profile(program, out, "cycles", REPETITIONS - 1, REPEATED, seconds)
+    return profile(program, out, "cycles", options, REPETITIONS - 1, REPEATED, seconds)
+
+
+def measured_on(program, gpu):
+    return any(gpu in entry["measured"] for entry in recorded_entries(program))
 
 
 def run(options):
-    programs = load(options.programs)
+    programs = [program for program in load(options.programs)
+                if program.get("launches") != [] and not measured_on(program, options.missing_on)]
     out = Path(options.out).resolve()
     out.mkdir(parents=True, exist_ok=True)
     for tool in ("ncu", "nvidia-smi", "cc"):
         if not shutil.which(tool):
             fail(f"no {tool} on the PATH; run this where the GPU and the CUDA toolkit are")
+    for program in programs:
+        folder = Path(options.sources) / program["suite"] / program["path"]
+        executable = Path(options.executables) / stem(program)
+        for path in [folder] if "kernels" in program else [folder, executable]:
+            if not path.exists():
+                print(f"{stem(program)} is left out: no {path}", flush=True)
+                programs = [other for other in programs if other is not program]
+                break
     (out / "machine.json").write_text(json.dumps(machine()) + "\n")
     library = out / "repeat_main.so"
     subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", library, ROOT / "scripts" / "repeat_main.c", "-ldl",
@@ -222,43 +268,49 @@ def run(options):
     end = time.time() + options.seconds
     guard = threading.Lock()
 
-    def work(step, waiting):
-        while time.time() < end - 10:
+    def work(steps, waiting):
+        while time.time() < end - LEAST_SECONDS:
             with guard:
                 if not waiting:
                     return
                 program = waiting.pop(0)
-            began = time.time()
-            what = step(program, out, max(5, int(min(options.program_seconds, end - began - 5))))
-            print(f"{step.__name__} {stem(program)}: {what} ({time.time() - began:.1f} s)", flush=True)
+            for step in steps:
+                began = time.time()
+                what = step(program, out, options, max(5, int(min(options.program_seconds, end - began))))
+                print(f"{step.__name__} {stem(program)}: {what} ({time.time() - began:.1f} s)", flush=True)
 
-    def pool(step, chosen, parallel):
+    def pool(steps, chosen):
         waiting = list(chosen)
-        workers = [threading.Thread(target=work, args=(step, waiting)) for _ in range(parallel)]
+        workers = [threading.Thread(target=work, args=(steps, waiting)) for _ in range(options.parallel)]
         for thread in workers:
             thread.start()
         for thread in workers:
             thread.join()
 
-    # One step for all programs after another: a program that only chooses would wait for each measurement.
-    # Commands do not take the lock, so they run alone.
-    alone = [program for program in programs if "command" in program]
-    others = [program for program in programs if "command" not in program]
-    pool(choose, others, options.parallel)
-    for step in (counters, cycles):
-        pool(step, others, options.parallel)
-        pool(step, alone, 1)
+    # Programs whose launches are known come first: choosing takes minutes where a program is slow on the CPU. The
+    # others all choose before any of them is measured, since a program that chooses waits for each measurement.
+    known = [program for program in programs if "kernels" in program or "launches" in program
+             or recorded_entries(program)]
+    others = [program for program in programs if program not in known]
+    pool([choose, counters, cycles], known)
+    pool([choose], others)
+    pool([counters, cycles], others)
 
 
 def conditions(report):
-    """Index of the measured launch by kernel, grid and block, from a report of repeat_main."""
+    """Index of the chosen launch by kernel, grid and block, from the text of repeat_main's report."""
     found = {}
-    if report.exists():
-        for line in report.read_text().splitlines():
-            fields = line.split()
-            if fields[:1] == ["launch"] and fields[-1] == "chosen":
-                found[fields[2], fields[4], fields[5]] = int(fields[1])
+    for line in report.splitlines():
+        fields = line.split()
+        if fields[:1] == ["launch"] and fields[-1] == "chosen":
+            found[fields[2], fields[4], fields[5]] = int(fields[1])
     return found
+
+
+def listed_launches(program, out):
+    """Lines "INDEX KERNEL": the launches that `run` measured; None where it neither chose nor measured any."""
+    path = out / f"{stem(program)}.launches"
+    return path.read_text().splitlines() if path.exists() else None
 
 
 def plain_name(mangled):
@@ -285,7 +337,7 @@ def traits_of(launch, counters):
 
 def entries_of(program, out, gpu):
     """Entries of one program, within the limits of the rule."""
-    launches = conditions(out / f"{stem(program)}.choice.report")
+    launches = {kernel: int(index) for index, kernel in map(str.split, listed_launches(program, out) or [])}
     again = {}
     for row in rows_of(out / f"{stem(program)}.cycles.csv"):
         again.setdefault((row["Kernel Name"], row["Block Size"], row["Grid Size"]), []).append(row)
@@ -312,11 +364,10 @@ def entries_of(program, out, gpu):
             counters[name] = statistics.median(number(r[name]) for r in repetitions)
         launch = {name: number(row[counter]) for name, counter in LAUNCH.items()}
         grid, block = triple(row["Grid Size"]), triple(row["Block Size"])
-        shapes = ",".join(map(str, grid)), ",".join(map(str, block))
         stalls = {reason: number(row[counter]) for reason, counter in STALLS.items()}
         found.append({
             "name": None, "program": program["program"], "algorithm": program["algorithm"], "kernel": key[0],
-            "launch": launches.get((key[0], *shapes), 0), "grid": grid, "block": block,
+            "launch": launches.get(key[0], 0), "grid": grid, "block": block,
             "registers": int(launch["registers_per_thread"]),
             "static_shared": int(launch["shared_mem_per_block_static"]),
             "dynamic_shared": int(launch["shared_mem_per_block_dynamic"]),
@@ -346,8 +397,14 @@ def text_of(suite):
     return short.sub(lambda match: re.sub(r"\s*\n\s*", " ", match[0]), text) + "\n"
 
 
+def text_of_programs(programs):
+    """JSON with one line for each list."""
+    return re.sub(r"\[\n[^\[\]{}]*?\]", lambda match: re.sub(r"\s*\n\s*", " ", match[0]),
+                  json.dumps(programs, indent=1)) + "\n"
+
+
 def record(options):
-    """A new entry is added, unless its algorithm is full; an entry that was recorded before keeps all but `measured`."""
+    """Adds new entries, unless their algorithm is full. Entries that were recorded before keep all but `measured`."""
     programs, out = load(options.programs), Path(options.out)
     card = load(out / "machine.json")
     folders = load(ROOT / "suites" / "selection.json")["sources"]
@@ -355,6 +412,10 @@ def record(options):
     for program in programs:
         new.setdefault(program["suite"], []).extend(
             (program, entry) for entry in entries_of(program, out, options.gpu))
+        chosen = listed_launches(program, out)
+        if chosen is not None and not recorded_entries(program):
+            program.setdefault("launches", chosen)
+    Path(options.programs).write_text(text_of_programs(programs))
     for name, found in new.items():
         source = folders[name]
         kept = {path: load(path) if path.exists() else {
@@ -392,13 +453,19 @@ def main():
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, function in (("run", run), ("record", record)):
         command = commands.add_parser(name)
-        command.add_argument("--programs", required=True, help="JSON list of what was compiled")
+        command.add_argument("--programs", type=Path, default=ROOT / "suites" / "programs.json",
+                             help="JSON list of what was compiled")
         command.add_argument("--out", required=True, help="folder of the profiler's results")
         command.set_defaults(function=function)
         if name == "run":
             command.add_argument("--parallel", type=int, default=8, help="processes that start at the same time")
             command.add_argument("--seconds", type=int, default=3600, help="time for all programs")
-            command.add_argument("--program-seconds", type=int, default=80, help="time for one process")
+            command.add_argument("--program-seconds", type=int, default=120,
+                                 help="time for one process, with its wait for the others")
+            command.add_argument("--sources", required=True, help="folder that scripts/fetch_suites.py filled")
+            command.add_argument("--executables", required=True, help="folder of the programs, named SUITE__PROGRAM")
+            command.add_argument("--missing-on", metavar="GPU",
+                                 help="leave out programs that have measurements of this GPU, for example h200")
         else:
             command.add_argument("--gpu", required=True, help="name of the GPU's measurements, for example h200")
             command.add_argument("--compiler", default="nvcc 13.0.88 -O3 -lineinfo -arch=sm_90",

@@ -13,8 +13,11 @@
  *     GPUTOMO_SHORTEST     shortest launch that is chosen, in microseconds by events, 6 by default
  *     GPUTOMO_LONGEST      longest one, 5500 by default
  *     GPUTOMO_MOST         most kernels that are chosen, 5 by default, those with the longest launches
- *     GPUTOMO_SECONDS      processor seconds after which a repetition is cut off, 5 by default
+ *     GPUTOMO_SECONDS      processor seconds after its first launch after which a repetition is cut off, 5 by default;
+ *                          four times this before its first launch, since programs make their data on the CPU
  *     GPUTOMO_LOCK         file that keeps processes from using the GPU at the same time
+ *     GPUTOMO_HELD         seconds for which one operation of repetition 0 may hold the lock, 8 by default; five times
+ *                          this for the repetitions with the profiler
  *
  * exit() returns to the next repetition. cudaDeviceReset() only waits, since the profiler would lose its context.
  * rand(), random(), drand48() and getopt() start afresh each time; other global state of the program does not.
@@ -75,11 +78,12 @@ static Kernel kernels[kKernels];
 static int kernel_count;
 static Launch launches[kLaunches];
 static int launch_count;
-static int wanted, measured;
+static int wanted, measured, launched;
 static volatile int inside, repetition;
 static sigjmp_buf back;
 static pthread_t main_thread;
 static int lock_file = -1, locked;
+static FILE* report;
 static Status (*profiler_start)(void), (*profiler_stop)(void);
 static int (*program_main)(int, char**, char**);
 
@@ -106,12 +110,16 @@ static void lock(void) {
     if (lock_file < 0) lock_file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
     flock(lock_file, LOCK_EX);
     locked = 1;
+    /* A kernel that takes minutes would keep all other processes waiting. */
+    const int held = atoi(setting("GPUTOMO_HELD", "8"));
+    alarm(repetition == 0 ? held : 5 * held);
 }
 
 /* Repetition 0 lets other processes in after each operation. Later ones keep the lock until the process ends: the
  * profiler keeps the counters, and waiting for other measurements before each copy would take minutes. */
 static void unlock(void) {
     if (locked && repetition == 0) {
+        alarm(0);
         flock(lock_file, LOCK_UN);
         locked = 0;
     }
@@ -209,15 +217,29 @@ static Status timed(const Call* call, Kernel* kernel, int index) {
     record(after, call->stream);
     wait(after);
     float milliseconds = 0;
-    elapsed(&milliseconds, before, after);
+    const int ran = status == 0 && elapsed(&milliseconds, before, after) == 0;
     unlock();
-    const Launch launch = {kernel, index, milliseconds * 1e3F, call->grid, call->block};
-    launches[launch_count++] = launch;
+    if (ran) { /* a launch that CUDA refused takes time too, but there is nothing to measure */
+        const Launch launch = {kernel, index, milliseconds * 1e3F, call->grid, call->block};
+        launches[launch_count++] = launch;
+    }
     return status;
 }
 
+static void limit_processor_time(int seconds) {
+    const struct itimerval limit = {{0, 0}, {seconds, 0}};
+    setitimer(ITIMER_PROF, &limit, NULL);
+}
+
+/* Processor seconds of a repetition after its first launch. Later repetitions run with the profiler. */
+static int processor_seconds(void) { return atoi(setting("GPUTOMO_SECONDS", "5")) * (repetition == 0 ? 1 : 3); }
+
 static Status launch(const Call* call) {
     if (!from_program() || recorded(call->stream)) return issue(call);
+    if (!launched) {
+        launched = 1;
+        limit_processor_time(processor_seconds());
+    }
     Kernel* kernel = kernel_of(call);
     if (!kernel) return issue(call);
     const int index = kernel->launches++;
@@ -296,15 +318,17 @@ void exit(int code) {
 }
 
 static void cut_off(int signal_number) {
-    (void)signal_number;
-    if (from_program()) {
-        inside = 0;
-        siglongjmp(back, 3);
+    if (!inside) return;
+    if (!pthread_equal(pthread_self(), main_thread)) { /* the kernel may give the signal to any thread */
+        pthread_kill(main_thread, signal_number);
+        return;
     }
+    inside = 0;
+    siglongjmp(back, signal_number == SIGALRM ? 4 : 3);
 }
 
 /* Of each kernel the first launch within the limits, and of these the longest ones. */
-static void choose(FILE* report) {
+static void choose(void) {
     const float shortest = strtof(setting("GPUTOMO_SHORTEST", "6"), NULL);
     const float longest = strtof(setting("GPUTOMO_LONGEST", "5500"), NULL);
     const int most = atoi(setting("GPUTOMO_MOST", "5"));
@@ -338,19 +362,17 @@ static int count_listed(const char* path) {
     return lines;
 }
 
-static void limit_processor_time(int seconds) {
-    const struct itimerval limit = {{0, 0}, {seconds, 0}};
-    setitimer(ITIMER_PROF, &limit, NULL);
-}
-
 static int repeat(int count, char** arguments, char** environment) {
     const char* path = getenv("GPUTOMO_REPORT");
     if (!path) return program_main(count, arguments, environment);
-    FILE* report = fopen(path, "w");
+    report = fopen(path, "w");
     if (!report) {
         fprintf(stderr, "repeat_main: cannot write the report %s\n", path);
         return 1;
     }
+    /* A repetition may be cut off within malloc(), which then must not be called for the report. */
+    static char buffer[BUFSIZ];
+    setvbuf(report, buffer, _IOFBF, sizeof buffer);
     profiler_start = runtime("cudaProfilerStart");
     profiler_stop = runtime("cudaProfilerStop");
     main_thread = pthread_self();
@@ -358,20 +380,20 @@ static int repeat(int count, char** arguments, char** environment) {
     action.sa_handler = cut_off;
     action.sa_flags = SA_NODEFER | SA_RESTART;
     sigaction(SIGPROF, &action, NULL);
+    sigaction(SIGALRM, &action, NULL);
     const int repetitions = atoi(setting("GPUTOMO_REPETITIONS", "5"));
-    const int seconds = atoi(setting("GPUTOMO_SECONDS", "5"));
     const char* listed = getenv("GPUTOMO_LAUNCHES");
     if (listed) wanted = count_listed(listed);
     for (repetition = listed ? 1 : 0; repetition <= repetitions; ++repetition) {
         char** copies = calloc(count + 1, sizeof *copies); /* a program may write into its arguments */
         for (int i = 0; i < count; ++i) copies[i] = strdup(arguments[i]);
         for (int i = 0; i < kernel_count; ++i) kernels[i].launches = 0;
-        measured = 0;
+        measured = launched = 0;
         srand(1);
         srandom(1);
         srand48(0);
         optind = 1;
-        limit_processor_time(repetition == 0 ? seconds : 3 * seconds);
+        limit_processor_time(4 * processor_seconds());
         const int why = sigsetjmp(back, 1);
         if (why == 0) {
             inside = 1;
@@ -379,13 +401,15 @@ static int repeat(int count, char** arguments, char** environment) {
         }
         inside = 0;
         limit_processor_time(0);
-        const Status status = wait_for_device();
-        const char* const ends[] = {"returned", "exited", "done", "cut off"};
+        /* An operation of the GPU that was cut off may go on for minutes, or have left a mutex of CUDA locked. */
+        const int stuck = why == 4 || (why == 3 && locked && repetition == 0);
+        const Status status = stuck ? 0 : wait_for_device();
+        const char* const ends[] = {"returned", "exited", "done", "cut off", "stopped on the GPU"};
         fprintf(report, "repetition %d %s, CUDA status %d, %d of %d launches measured\n", repetition, ends[why], status,
                 measured, wanted);
-        if (repetition == 0) choose(report);
+        if (repetition == 0) choose();
         fflush(report);
-        if (status != 0 || wanted == 0 || (repetition > 0 && measured == 0)) break;
+        if (stuck || status != 0 || wanted == 0 || (repetition > 0 && measured == 0)) break;
     }
     fclose(report);
     fflush(NULL);

@@ -12,7 +12,8 @@ while rest[0].startswith("--"):
     name = rest.pop(0)
     options[name] = "" if name == "--csv" else rest.pop(0)
 assert options["--profile-from-start"] == "off" and options["--clock-control"] == "none", options
-lines = subprocess.run(rest, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+result = subprocess.run(rest, stdout=subprocess.PIPE, text=True)
+lines = result.stdout.splitlines()
 metrics = options["--metrics"].split(",")
 with open(options["--log-file"], "w") as out:
     out.write("==PROF== Connected to process 1\n")
@@ -23,3 +24,5 @@ with open(options["--log-file"], "w") as out:
                 re.match(r"launch (\S+) (\S+) (\d+)", lines[i + 1]).groups()
                 for i, line in enumerate(lines) if line == "start")]:
         out.write(",".join(f'"{cell}"' for cell in cells) + "\n")
+    if result.returncode in (-9, 137):
+        out.write("==ERROR== The application returned an error code (9).\n")

@@ -1,7 +1,9 @@
-/* A CUDA program as repeat_main sees it: kernels of several lengths, one in a graph, and an end by exit(). */
+/* A CUDA program as repeat_main sees it: kernels of several lengths, one in a graph, one refused, and an end by exit().
+ * Its second argument adds a reference on the CPU or a kernel that never end, or data that the CPU makes for 2 s. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct {
     unsigned x, y, z;
@@ -17,6 +19,10 @@ static void launch(const char* kernel, unsigned blocks, void* stream) {
 }
 
 int main(int count, char** arguments) {
+    setvbuf(stdout, NULL, _IOLBF, 0); /* what was printed before a kill is kept */
+    const char* what = count > 2 ? arguments[2] : "";
+    const clock_t began = clock();
+    while (strcmp(what, "prepares") == 0 && clock() - began < 2 * CLOCKS_PER_SEC) continue;
     printf("begin %d %s\n", rand(), arguments[1]);
     arguments[1][0] = '#';
     int data = 0;
@@ -28,8 +34,10 @@ int main(int count, char** arguments) {
     }
     launch("recorded", 500, &data);
     launch("too_long", 9000, NULL);
+    launch("refused", 0, NULL);
+    if (strcmp(what, "stuck") == 0) launch("never_ends", 50, NULL);
     puts("checks");
-    volatile unsigned long turns = count > 2 ? ~0UL : 0; /* a reference on the CPU that takes for ever */
+    volatile unsigned long turns = strcmp(what, "endless") == 0 ? ~0UL : 0;
     while (turns) --turns;
     cudaDeviceReset();
     exit(3);

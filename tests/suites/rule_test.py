@@ -62,13 +62,45 @@ def faults_of_entry(suite, entry, held_out):
             yield f"{name}: {microseconds} us are outside the limits of {shortest} us and 5 ms"
 
 
-def faults(selection, parts):
+def plain(name):
+    return name.lower().replace("-", "").replace("_", "")
+
+
+def faults_of_programs(selection, programs, parts):
+    """What programs.json says about what is compiled, against the rule and against what the suites measured."""
+    excluded = {plain(name) for names in selection["excluded"].values() for name in names}
+    listed = {}
+    for program in programs:
+        name = f"{program['suite']}/{program['program']}"
+        if name in listed:
+            yield f"programs.json: {name} occurs twice"
+        listed[name] = program
+        if plain(program["program"]) in excluded:
+            yield f"programs.json: {name} is excluded"
+        folders = selection["sources"][program["suite"]]["folders"]
+        if not any((program["path"] + "/").startswith(folder + "/") for folder in folders):
+            yield f"programs.json: {program['path']} is no named folder"
+        if not program["files"] and "kernels" not in program:
+            yield f"programs.json: {name} has no files"
+        for launch in program.get("launches", []):
+            index, *kernel = launch.split()
+            if not index.isdigit() or len(kernel) != 1:
+                yield f"programs.json: {name}: '{launch}' is no index and kernel"
+    for suite, _ in parts:
+        for name, program in suite["programs"].items():
+            same = listed.get(f"{suite['suite']}/{name}", {})
+            changed = [field for field, value in program.items() if same.get(field) != value]
+            if changed:
+                yield f"programs.json: {suite['suite']}/{name} was measured with another {', '.join(changed)}"
+
+
+def faults(selection, programs, parts):
     """What breaks the rule. `parts`: open and held-out suites, as pairs of a document and whether it is held out."""
-    excluded = {name for names in selection["excluded"].values() for name in names}
+    yield from faults_of_programs(selection, programs, parts)
+    excluded = {plain(name) for names in selection["excluded"].values() for name in names}
     for source, named in selection["sources"].items():
         for folder in named["folders"]:
-            last = folder.split("/")[-1].removesuffix("-cuda")
-            if last in excluded and source == "hecbench":
+            if plain(folder.split("/")[-1].removesuffix("-cuda")) in excluded:
                 yield f"selection.json: {folder} is excluded"
     names, algorithms = set(), {}
     for suite, held_out in parts:
@@ -99,18 +131,19 @@ def main():
     Draft202012Validator.check_schema(schema)
     validator = Draft202012Validator(schema)
     selection = json.loads((folder / "selection.json").read_text())
+    programs = json.loads((folder / "programs.json").read_text())
     parts = [(json.loads(path.read_text()), path.parent.name == "held-out") for path in sorted(folder.glob("**/*.json"))
-             if path.name not in ("schema.json", "selection.json")]
+             if path.name not in ("schema.json", "selection.json", "programs.json")]
     assert parts, f"no suites in {folder}"
     for suite, _ in parts:
         for error in validator.iter_errors(suite):
             raise SystemExit(f"{suite['suite']}: {'/'.join(map(str, error.path))}: {error.message}")
-    found = list(faults(selection, parts))
+    found = list(faults(selection, programs, parts))
     assert not found, "\n".join(found)
 
     def mutated(change):
-        copies = copy.deepcopy([selection, [list(part) for part in parts]])
-        change(*copies)
+        copies = copy.deepcopy([selection, programs, [list(part) for part in parts]])
+        change(copies[0], copies[2])
         return copies
 
     def entry(parts):
@@ -136,13 +169,24 @@ def main():
         "a sixth entry": lambda s, p: p[0][0]["entries"].extend([entry(p)] * 5),
         "is excluded": lambda s, p: s["sources"]["hecbench"]["folders"].append("src/hotspot-cuda"),
     }
+    for text, change in {
+            "occurs twice": lambda p: p.append(p[0]),
+            "hecbench/k-means is excluded": lambda p: p[0].update(suite="hecbench", program="k-means"),
+            "no named folder": lambda p: p[0].__setitem__("path", "elsewhere"),
+            "has no files": lambda p: p[0].__setitem__("files", []),
+            "no index and kernel": lambda p: p[0].__setitem__("launches", ["_Z1kv"]),
+            "with another arguments": lambda p: [q.__setitem__("arguments", "0") for q in p]}.items():
+        changed = copy.deepcopy(programs)
+        change(changed)
+        found = list(faults(selection, changed, parts))
+        assert any("programs.json" in fault and text in fault for fault in found), (text, found[:3])
     for text, change in refused.items():
         found = list(faults(*mutated(change)))
         assert any(text in fault for fault in found), f"a mutation should be refused with '{text}', found {found[:3]}"
 
     def schema_refuses(change):
-        _, changed = mutated(lambda s, p: change(p[0][0]))
-        return not validator.is_valid(changed[0][0])
+        changed = mutated(lambda s, p: change(p[0][0]))
+        return not validator.is_valid(changed[2][0][0])
 
     assert schema_refuses(lambda suite: suite.__setitem__("commit", "main"))
     assert schema_refuses(lambda suite: suite["entries"][0].pop("grid"))

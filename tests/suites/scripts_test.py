@@ -71,6 +71,21 @@ def test_repetition(folder):
     output, report = repeat(folder, repetitions=3, launches=folder / "list")
     assert "start" not in output and report == ["repetition 1 exited, CUDA status 0, 0 of 1 launches measured"], report
 
+    # A kernel that never ends, as long as another process waits for the lock.
+    output, report = repeat(folder, ("x", "stuck"), repetitions=0, held=1)
+    assert report[0].startswith("repetition 0 stopped on the GPU"), report
+    assert any("steady" in line and line.endswith("chosen") for line in report), report
+    (folder / "list").write_text("0 never_ends\n")
+    output, report = repeat(folder, ("x", "stuck"), repetitions=4, held=1, launches=folder / "list")
+    assert report == ["repetition 1 stopped on the GPU, CUDA status 0, 0 of 1 launches measured"], report
+
+    # A launch that CUDA refuses is neither timed nor chosen.
+    assert not any("refused" in line for line in repeat(folder, repetitions=0)[1])
+
+    # The limit for data that the CPU makes is four times the limit for what follows the first launch.
+    report = repeat(folder, ("x", "prepares"), repetitions=0, seconds=1)[1]
+    assert report[0].startswith("repetition 0 exited"), report
+
     output, report = repeat(folder, ("x", "endless"), repetitions=1, seconds=1)
     assert report[0].startswith("repetition 0 cut off"), report
     assert report[-1].startswith("repetition 1 done"), report
@@ -104,8 +119,8 @@ def test_record(folder):
     (folder / "suites" / "selection.json").write_text(json.dumps(selection))
     measure.ROOT = folder
     kernels = [f"_Z{len(name)}{name}v" for name in ("one", "two", "three", "four", "five", "six", "brief")]
-    program = {"suite": "s", "program": "p", "algorithm": "p", "path": "p", "flags": [], "arguments": "", "folder": ".",
-               "executable": "p", "fixed_size": True}
+    program = {"suite": "s", "program": "p", "algorithm": "p", "path": "p", "flags": [], "arguments": "",
+               "fixed_size": True}
     (folder / "programs").write_text(json.dumps([program]))
     out = folder / "results"
     out.mkdir()
@@ -117,7 +132,7 @@ def test_record(folder):
         write_rows(out / "s__p.counters.csv", measure, rows)
         write_rows(out / "s__p.cycles.csv", measure, [(k, g, c + r, n) for r in range(repetitions)
                                                       for k, g, c, n in rows])
-        (out / "s__p.choice.report").write_text(f"launch 2 {kernels[5]} 9.0 8,1,1 64,1,1 chosen\n")
+        (out / "s__p.launches").write_text(f"2 {kernels[5]}\n")
 
     def record(gpu):
         measure.record(argparse_like(programs=folder / "programs", out=out, gpu=gpu, compiler="c"))
@@ -129,6 +144,7 @@ def test_record(folder):
 
     results(kernels)
     entries = record("first")
+    assert json.loads((folder / "programs").read_text())[0]["launches"] == [f"2 {kernels[5]}"]
     # Seven kernels: one is shorter than the limit, and of six the shortest one leaves.
     assert sorted(entries) == ["p/five", "p/four", "p/six", "p/three", "p/two"], entries
     six, place = entries["p/six"]
@@ -167,20 +183,29 @@ def test_run(folder):
     (folder / "suites" / "selection.json").write_text(json.dumps({"sources": {"s": {
         "repository": "https://example.org/s", "commit": "1" * 40, "folders": ["p"]}}, "excluded": {}}))
     program = {"suite": "s", "program": "p", "algorithm": "p", "path": "p", "flags": [], "arguments": "x",
-               "folder": str(folder), "executable": str(folder / "program"), "fixed_size": True}
-    (folder / "programs").write_text(json.dumps([program]))
+               "fixed_size": True}
+    listed = folder / "suites" / "programs.json"
+    (folder / "s" / "p").mkdir(parents=True)
+    (folder / "program").rename(folder / "s__p")
+
+    def write(*programs):
+        listed.write_text(json.dumps([{**program, **changes} for changes in programs]))
+
+    write({}, {"program": "absent"})
     environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
 
-    def script(*arguments):
-        return run(sys.executable, folder / "scripts" / "measure_suites.py", *arguments, "--programs",
-                   folder / "programs", env=environment)
+    def script(command, *arguments, **settings):
+        where = ["--sources", folder, "--executables", folder] if command == "run" else []
+        return run(sys.executable, folder / "scripts" / "measure_suites.py", command, *where, *arguments,
+                   env={**environment, **settings})
 
     def entries():
         return {entry["name"]: entry for path in folder.glob("suites/**/s.json")
                 for entry in json.loads(path.read_text())["entries"]}
 
     first = script("run", "--out", folder / "one")
-    assert "choose s__p: 2 launches chosen" in first.stdout, first.stdout + first.stderr
+    assert "s__absent is left out: no " in first.stdout, first.stdout + first.stderr
+    assert "choose s__p: 2 launches chosen, repetition 0 exited" in first.stdout, first.stdout + first.stderr
     assert "counters s__p: 2 launches measured" in first.stdout, first.stdout
     assert "cycles s__p: 8 launches measured" in first.stdout, first.stdout
     assert "cycles s__p: measured before" in script("run", "--out", folder / "one").stdout
@@ -189,16 +214,72 @@ def test_run(folder):
     found = entries()
     assert sorted(found) == ["p/grows", "p/steady"] and found["p/grows"]["launch"] == 1, found
     assert found["p/grows"]["grid"] == [13, 2, 1] and found["p/grows"]["measured"]["x"]["repetitions"] == 5
+    assert "s__p" not in script("run", "--out", folder / "two", "--missing-on", "x").stdout
     assert "choose s__p: 2 launches recorded before" in script("run", "--out", folder / "two").stdout
     script("record", "--out", folder / "two", "--gpu", "y")
     assert {name: set(entry["measured"]) for name, entry in entries().items()} == {
         "p/grows": {"x", "y"}, "p/steady": {"x", "y"}}
 
+    # Launches that were chosen before are not chosen again; a program without any is not started.
+    write({"program": "q", "launches": ["0 steady"]}, {"program": "r", "launches": []})
+    (folder / "s__p").rename(folder / "s__q")
+    chosen = script("run", "--out", folder / "three").stdout
+    assert "choose s__q: 1 launches chosen before" in chosen and "cycles s__q: 4 launches" in chosen, chosen
+    assert "s__r" not in chosen and not (folder / "three" / "s__q.choice.report").exists()
+
+    # A program that is killed keeps no part of its results, and is measured by the next run.
+    write({"program": "q", "launches": ["0 steady", "9 grows"], "arguments": "x endless"})
+    stopped = script("run", "--out", folder / "four", "--program-seconds", "2").stdout
+    assert "counters s__q: stopped by the time limit after 1 launches" in stopped, stopped
+    assert "cycles s__q: no counters" in stopped and not (folder / "four" / "s__q.counters.csv").exists()
+
+    # One worker measures a program to its end before the next one, so that an early end leaves whole entries.
+    write({"program": "q", "launches": ["0 steady"]}, {"program": "t", "launches": ["0 grows"]})
+    shutil.copy(folder / "s__q", folder / "s__t")
+    order = script("run", "--out", folder / "five", "--parallel", "1").stdout.splitlines()
+    assert [line.split(":")[0] for line in order] == [
+        f"{step} s__{name}" for name in "qt" for step in ("choose", "counters", "cycles")], order
+
     (tools / "ncu").unlink()
     environment["PATH"] = f"{tools}:/bin"
     if not shutil.which("ncu", path=environment["PATH"]):
-        assert "no ncu on the PATH" in script("run", "--out", folder / "three").stderr
+        assert "no ncu on the PATH" in script("run", "--out", folder / "six").stderr
     assert "cannot read" in script("record", "--out", folder / "none", "--gpu", "x").stderr
+
+
+def test_tutorial(folder):
+    """The driver of Triton's tutorials, with stand-ins for PyTorch and Triton that print what is called."""
+    for package in ("torch", "triton"):
+        (folder / package).mkdir()
+    (folder / "torch" / "__init__.py").write_text("""
+class cuda:
+    synchronize = staticmethod(lambda: print("wait"))
+    cudart = staticmethod(lambda: cuda)
+    cudaProfilerStart = staticmethod(lambda: print("start"))
+    cudaProfilerStop = staticmethod(lambda: print("stop"))
+manual_seed = lambda seed: None
+rand = randn = lambda *shape, **options: 1.0
+zeros = rand
+""")
+    (folder / "triton" / "__init__.py").write_text("autotune = None\ncdiv = lambda a, b: -(-a // b)\n")
+    (folder / "triton" / "testing.py").write_text("perf_report = None\n")
+    (folder / "01-vector-add.py").write_text("""
+import matplotlib.pyplot, triton.testing
+@triton.testing.perf_report(None)
+def benchmark(): raise SystemExit("a benchmark ran")
+benchmark.run(print_data=True)
+def add(x, y): print("launch")
+""")
+    (folder / "07-extern-functions.py").write_text("raise RuntimeError('no GPU of this kind')\n")
+    driver = [sys.executable, SOURCE / "scripts" / "run_tutorial.py"]
+    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1",
+                   "GPUTOMO_REPETITIONS": "2", "GPUTOMO_LOCK": str(folder / "lock")}
+    result = run(*driver, "vector-add", cwd=folder, env=environment)
+    assert result.stdout.split() == ["launch", "wait"] + 2 * ["start", "launch", "wait", "stop"] + [
+        "1", "operations", "measured"], result.stdout + result.stderr
+    result = run(*driver, "libdevice", cwd=folder, env=environment)
+    assert result.returncode == 1 and "no GPU of this kind" in result.stdout, result.stdout + result.stderr
+    assert "no tutorial nothing" in run(*driver, "nothing", cwd=folder, env=environment).stderr
 
 
 def argparse_like(**members):
@@ -249,7 +330,7 @@ def main():
             print(f"skipped: no {tool} on the PATH")
             sys.exit(77)
     test_names()
-    for test in (test_repetition, test_record, test_run, test_fetch):
+    for test in (test_repetition, test_record, test_run, test_tutorial, test_fetch):
         with tempfile.TemporaryDirectory() as folder:
             test(pathlib.Path(folder).resolve())
 
