@@ -34,11 +34,22 @@ std::optional<Modifier> invalid_modifier(const Form& form, const Word& word) {
     return std::nullopt;
 }
 
-/// An operand that no instruction has: a scoreboard beyond the sixth, or the zero register as the 64-bit base beside a
-/// uniform register.
+/// Says which operand no instruction has, or nullptr: a scoreboard beyond the sixth, or a zero register where there has
+/// to be another one.
 const char* invalid_operand(const Form& form, const Word& word) {
     constexpr std::uint64_t kScoreboards = 6;
     for (const Slot& slot : form.slots) {
+        // Textures and surfaces have no zero registers as descriptors and coordinates.
+        const auto operation = form.operation;
+        const bool samples = operation == Operation::TEX || operation == Operation::TLD ||
+                             operation == Operation::TLD4 || operation == Operation::TXD;
+        const int first = slot.field.low.first;
+        const bool texture = samples || operation == Operation::TXQ;
+        if (texture && slot.kind == OperandKind::uniform && slot.field.get(word) == kZeroUniformRegister)
+            return "URZ as a descriptor";
+        if (samples && first == 24 && slot.field.get(word) == kZeroRegister) return "RZ as a coordinate";
+        const bool surface = slot.kind == OperandKind::memory && slot.field.low.width == 0 && slot.reg.width > 0;
+        if (surface && word.get(slot.reg) == kZeroRegister) return "RZ as a coordinate";
         if (slot.kind == OperandKind::scoreboard && slot.field.get(word) >= kScoreboards)
             return "a scoreboard above SB5";
         const bool two_registers = slot.kind == OperandKind::memory && slot.uniform.width > 0 && !slot.descriptor;

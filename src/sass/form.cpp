@@ -20,6 +20,7 @@ constexpr BitRange kConstantBank{54, 5};
 constexpr BitRange kConstantOffset{38, 16};  ///< of a load, in bytes
 constexpr BitRange kConstantWord{40, 14};    ///< of a flexible source, in words
 constexpr int kWordBytes = 4;
+constexpr std::uint8_t kAbsoluteBits = 47;  ///< upper bits of an absolute address, which has no sign
 
 [[noreturn]] void broken(const Row& row, std::string_view word, std::string_view why) {
     throw std::logic_error(
@@ -190,9 +191,10 @@ private:
         constexpr BitRange kSecond{123, 1};
         constexpr BitRange kThird{124, 1};
         const bool source_is_third = row_.formats.find_first_of("237") != std::string_view::npos;
-        if (name.find('C') != std::string_view::npos) return kThird;
-        if (name.find('B') != std::string_view::npos) return kSecond;
-        if (name.find('S') != std::string_view::npos) return source_is_third ? kThird : kSecond;
+        const auto letter = name.find_first_not_of("_-~|!U");
+        if (name[letter] == 'C') return kThird;
+        if (name[letter] == 'B') return kSecond;
+        if (name[letter] == 'S') return source_is_third ? kThird : kSecond;
         if (first == 24) return kFirst;
         if (first == 32) return kSecond;
         if (first == 64) return kThird;
@@ -221,6 +223,10 @@ private:
 
     void suffixes(Reader& reader, Slot& slot) {
         while (reader.take(".")) {
+            if (reader.take("SIGN")) {
+                slot.sign = true;
+                continue;
+            }
             const bool is_signed = reader.take("signed_half");
             if (!is_signed && !reader.take("half")) {
                 add_suffix(reader, slot);
@@ -265,7 +271,9 @@ private:
     }
 
     void operand(Reader& reader, Slot& slot) {
-        if (reader.take("PR") || reader.take("UPR")) {
+        if (reader.take(":")) {
+            slot.suffixes.push_back(modifier(reader));
+        } else if (reader.take("PR") || reader.take("UPR")) {
             slot.kind = OperandKind::all_predicates;
             slot.descriptor = row_.operands.find("UPR") != std::string_view::npos;
         } else if (reader.take("gdesc[")) {
@@ -318,6 +326,11 @@ private:
         } else if (reader.take("o")) {
             slot.kind = OperandKind::displacement;
             distance(reader, slot);
+        } else if (reader.take("w")) {
+            slot.kind = OperandKind::displacement;
+            distance(reader, slot);
+            slot.is_signed = false;
+            slot.field.high.width = kAbsoluteBits;
         } else {
             value_operand(reader, slot);
         }

@@ -45,6 +45,7 @@ struct Slot {
     bool descriptor = false;
     bool is_signed = false;
     bool complemented = false;      ///< the predicate is stored complemented: 0 means PT
+    bool sign = false;              ///< the operand is a register's sign bit
     bool optional_uniform = false;  ///< the uniform register of an address is not printed where it is URZ
     bool optional = false;          ///< not printed where it is RZ, PT or 0
     bool joined = false;            ///< a space instead of a comma stands before it

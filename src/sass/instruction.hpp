@@ -19,7 +19,7 @@ inline constexpr std::uint8_t kNoBarrier = 7;
 inline constexpr int kInstructionBytes = 16;
 
 enum class OperandKind : std::uint8_t {
-    none,
+    none,                 ///< a modifier that is printed among the operands
     reg,                  ///< R0 to R254; 255 is RZ
     uniform,              ///< UR0 to UR62; 63 is URZ
     predicate,            ///< P0 to P6; 7 is PT
@@ -82,7 +82,7 @@ struct Control {
 };
 
 struct Instruction {
-    static constexpr int kMaxOperands = 8;
+    static constexpr int kMaxOperands = 10;
     static constexpr int kMaxModifiers = 12;
 
     const Form* form = nullptr;  ///< the row of the table that it was decoded with

@@ -63,7 +63,6 @@ namespace gputomo::sass {
     X(byte_float, "E5M2|E4M3")                                                                                       \
     X(byte_float_a, "E4M3|E5M2")                                                                                     \
     X(byte_float_b, "E4M3|E5M2")                                                                                     \
-    X(pack, "PACK_AB|MERGE_C")                                                                                       \
     X(satfinite, "|SATFINITE")                                                                                       \
     /* Comparisons and predicates */                                                                                 \
     X(compare, "F|LT|EQ|LE|GT|NE|GE|NUM|NAN|LTU|EQU|LEU|GTU|NEU|GEU|T")                                              \
@@ -116,37 +115,53 @@ namespace gputomo::sass {
     X(float_format, "F16x2.RN|F16x4.RN|F16x8.RN|BF16x2.RN|BF16x4.RN|BF16x8.RN|!|!|!|F32.FTZ.RN|F32x2.FTZ.RN|"        \
                     "F32x4.FTZ.RN|F32.RN|F32x2.RN|F32x4.RN|F64.RN")                                                  \
     X(space, "G|L|S|D")                                                                                              \
-    X(cache_operation, "PF1|PF2|WB|IV|!|RS|!|!")                                                                     \
-    X(cache_operation_all, "!|!|!|!|IVALL|!|IVALLP|WBALL")                                                           \
+    X(cache_operation, "PF1|PF2|WB|IV|!|RS|!|!|!|PML2|DML2|RML2|!|!|!|!")                                            \
+    X(cache_operation_all, "!|!|!|!|IVALL|!|IVALLP|WBALL|!|!|!|!|!|!|!|!")                                           \
     X(cache, "|U|C|I")                                                                                               \
     X(fence, "SC|ALL||MMIO")                                                                                         \
     X(scope, "CTA|SM|GPU|SYS|!|VC|CTA.PARTIAL|!")                                                                    \
     X(async_view, "S|G")                                                                                             \
-    X(match, "ALL|ANY")                                                                                              \
     X(shuffle, "IDX|UP|DOWN|BFLY")                                                                                   \
     X(redux, "|OR|XOR|SUM|MIN|MAX|!|!")                                                                              \
     X(signed_redux, "|S32")                                                                                          \
     X(u64, "|U64")                                                                                                   \
+    /* Textures and surfaces */                                                                                      \
+    X(texture, "1D|2D|3D|CUBE|ARRAY_1D|ARRAY_2D|!|ARRAY_CUBE")                                                       \
+    X(gathered_texture, "!|2D|!|CUBE|!|ARRAY_2D|!|ARRAY_CUBE")                                                       \
+    X(flat_texture, "1D|2D|!|!|ARRAY_1D|ARRAY_2D|!|!")                                                               \
+    X(texel, "1D|2D|3D|!|ARRAY_1D|ARRAY_2D|!|!")                                                                     \
+    X(texture_mask, "0x0|0x1|0x2|0x3|0x4|0x5|0x6|0x7|0x8|0x9|0xa|0xb|0xc|0xd|0xe|")                                  \
+    X(texture_level, "|LZ|LB|LL|!|!|!|!")                                                                            \
+    X(texel_level, "!|LZ|!|LL|!|!|!|!")                                                                              \
+    X(component, "R|G|B|A")                                                                                          \
+    X(nodep, "|NODEP")                                                                                               \
+    X(texture_query, "TEX_HEADER_DIMENSION|TEX_HEADER_TEXTURE_TYPE|TEX_HEADER_SAMPLER_POS|!")                        \
+    X(surface, "1D|1D_BUFFER|1D_ARRAY|2D|2D_ARRAY|3D|!|!")                                                           \
+    X(surface_clamp, "IGN||TRAP|!")                                                                                  \
+    X(surface_format, "|S32|U64|!|!|!|!|!")                                                                          \
+    X(byte_address, "|BA")                                                                                           \
     /* Control */                                                                                                    \
     X(defer_blocking, "|DEFER_BLOCKING")                                                                             \
     X(barrier_reduction, "POPC|AND|OR|!")                                                                            \
     X(branch_kind, "|U|DIV|CONV")                                                                                    \
-    X(branch_any, "|ANY")                                                                                            \
     X(exclusive, "|EXCLUSIVE")                                                                                       \
     X(call_depth, "|INC|DEC|!")                                                                                      \
     X(noinc, "|NOINC")                                                                                               \
     X(nodec, "|NODEC")                                                                                               \
+    X(return_half, "Rpc.LO|Rpc.HI")                                                                                  \
     X(exit_kind, "|KEEPREFCOUNT|PREEMPTED|!")                                                                        \
     X(no_atexit, "|NO_ATEXIT")                                                                                       \
     X(sleep_syncs, "|SYNCS")                                                                                         \
     X(sleep_warp, "|WARP")                                                                                           \
     X(sleep_rand, "|RAND")                                                                                           \
-    X(clear, "|CLEAR")                                                                                               \
     X(trap, "!|!|!|TRAP|INT|!|!|!")                                                                                  \
     X(clock_width, "32|")                                                                                            \
     X(ignore_kill, "|IGNOREKILL")                                                                                    \
     /* Matrices */                                                                                                   \
     X(matrix_shape, "1688|16816|1684|!")                                                                             \
+    X(sparse_shape, "1688|16816|!|16832")                                                                            \
+    X(bit_shape, "88128|!|168256|!")                                                                                 \
+    X(bit_operation, "!|!|AND|!")                                                                                  \
     X(accumulator, "F16|F32")                                                                                        \
     X(multiplicand, "|BF16|TF32|!")                                                                                  \
     X(integer_shape, "8816|!|!|!|16816|16832|!|!")                                                                   \
@@ -178,14 +193,15 @@ namespace gputomo::sass {
     X(dimensions, "1D|2D|3D|4D|5D|!|!|!")                                                                            \
     X(im2col, "|IM2COL")                                                                                             \
     X(multicast, "|MULTICAST")                                                                                       \
-    X(tensor_reduction, "ADD|MIN|MAX|INC|DEC|AND|OR|XOR")                                                            \
+    X(copy_to, "G|S")                                                                                                \
+    X(copy_from, "G|S")                                                                                              \
+    X(bulk_format, "|!|!|!|F16.RN|!|!|!|!|!|!|!|!|!|!|!")                                                            \
+    X(tensor_map, "IV|PF")                                                                                           \
     X(arrival, "|A1T0|A0T1|A0TR|A0TX|ART0|!|!")                                                                      \
     X(arrival_effect, "|TMASK|RED|!")                                                                                \
     X(opt_out, "|OPTOUT")                                                                                            \
     X(try_wait, "|TRYWAIT")                                                                                          \
     X(arrive_count, "|ARVCNT|TRANSCNT|!")                                                                            \
-    X(copy_to, "G|S|!|!")                                                                                            \
-    X(copy_from, "G|S|!|!")
 
 // clang-format on
 

@@ -38,8 +38,9 @@ namespace gputomo::sass {
 /// Addresses are `[a+ub+s40:24]`, `desc[ub][a.64+s40:24]` and `c[a]`. A register `ub?` is not printed where it is URZ.
 /// An operand `x.name@bit` has a modifier of its own, and `x.half` the modifier of which half is read.
 /// One written `x.signed_half` can also negate the upper half, by bit 86.
+/// An operand `:name@bit` is a modifier that is printed among the operands, and `x.SIGN` the sign bit of a register.
 /// An operand `x?` is not printed where it is RZ, PT or 0.
-/// A branch target is `t`, a displacement `o`. A space instead of a comma stands before `_x`.
+/// A branch target is `t`, a displacement `o`, an absolute address `w`. A space instead of a comma stands before `_x`.
 struct Row {
     Operation operation{};
     std::uint16_t opcode = 0;

@@ -73,6 +73,7 @@ public:
             const Slot& slot = instruction_.form->slots[i];
             const Operand& operand = instruction_.operand_store[i];
             if (slot.optional && is_default(operand)) continue;
+            if (slot.kind == OperandKind::none && modifier_text(slot.suffixes[0]).empty()) continue;
             text += first || slot.joined ? " " : ", ";
             text += operand_text(slot, operand);
             first = false;
@@ -99,10 +100,12 @@ private:
     }
 
     [[nodiscard]] std::string operand_text(const Slot& slot, const Operand& operand) const {
+        if (slot.kind == OperandKind::none) return std::string(modifier_text(slot.suffixes[0]));
         std::string text = bare(slot, operand);
-        const bool inner_bars = operand.kind == OperandKind::reg;
+        const bool inner_bars = operand.kind == OperandKind::reg && instruction_.operation != Operation::MUFU;
         if (operand.absolute && inner_bars) text = fmt::format("|{}|", text);
         if (operand.reuse) text += ".reuse";
+        if (slot.sign) text += ".SIGN";
         for (const int suffix : slot.suffixes) {
             const auto word = modifier_text(suffix);
             if (!word.empty()) text += fmt::format(".{}", word);
@@ -221,7 +224,9 @@ std::string_view idiom(const Instruction& instruction) {
     const auto& form = *instruction.form;
     if (instruction.operation != Operation::IMAD || (form.opcode & 0x1ff) != 0x24 || form.fixed_value.get({74, 1}) != 0)
         return "";
-    const auto& [d, a, b, c, e, f, g, h] = instruction.operand_store;
+    const auto& a = instruction.operand_store[1];
+    const auto& b = instruction.operand_store[2];
+    const auto& c = instruction.operand_store[3];
     const auto zero = [](const Operand& operand) {
         return operand.kind == OperandKind::reg && operand.reg == kZeroRegister;
     };
@@ -230,7 +235,9 @@ std::string_view idiom(const Instruction& instruction) {
     if ((zero(a) || zero(b)) && !uniform) return ".MOV";
     if (b.kind != OperandKind::immediate) return "";
     if (b.value == 1) return ".IADD";
-    const bool power_of_two = b.value > 0 && std::has_single_bit(static_cast<std::uint64_t>(b.value));
+    constexpr std::int64_t kWidenBfloat = 0x10000;  // a conversion of bfloat16, which has no name
+    const bool power_of_two =
+        b.value > 0 && b.value != kWidenBfloat && std::has_single_bit(static_cast<std::uint64_t>(b.value));
     return zero(c) && !c.negate && power_of_two ? ".SHL" : "";
 }
 
