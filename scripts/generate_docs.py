@@ -233,6 +233,55 @@ def published():
     return "".join(out)
 
 
+def record_reproduction(files):
+    """docs/results/reproduction.json from what `gputomo reproduce PAPER --json` printed for each paper."""
+    notes = {row["paper"]: row["note"] for row in load("reproduction.json")["papers"] if "note" in row}
+    about = load("reproduction.json")["about"]
+    papers, origins = [], set()
+    for file in files:
+        data = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))
+        if data.get("schema") != "gputomo-reproduction-1" or "origin" not in data:
+            sys.exit(f"{file}: expected what `gputomo reproduce PAPER --json` prints, with its origin")
+        origins.add((data["origin"]["date"][:10], data["origin"]["commit"]))
+        differing = [row for row in data["results"] if row["agrees"] is not True]
+        shown = [{key: row.get(key) for key in ("id", "gpu", "quantity", "published", "reproduced", "unit")}
+                 for row in differing]
+        paper = {"paper": data["paper"], "rows": len(data["results"]), "agree": len(data["results"]) - len(differing),
+                 "not_measured": sum(row.get("reproduced") is None for row in differing), "differing": shown}
+        if data["paper"] in notes:
+            paper["note"] = notes[data["paper"]]
+        papers.append(paper)
+    if len(origins) != 1:
+        sys.exit(f"the files come from different days or commits: {sorted(origins)}; expected one run of all papers")
+    missing = {path.stem for path in (ROOT / "papers").glob("*.json")} - {paper["paper"] for paper in papers}
+    if missing:
+        sys.exit(f"no file for {', '.join(sorted(missing))}; expected one for each paper in papers/")
+    date, commit = origins.pop()
+    papers.sort(key=lambda paper: json.loads((ROOT / "papers" / f"{paper['paper']}.json").read_text())["year"])
+    result = {"schema": "gputomo-reproduction-1", "about": about, "date": date, "commit": commit, "papers": papers}
+    (RESULTS / "reproduction.json").write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n",
+                                               encoding="utf-8")
+
+
+def cell(value):
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        return ", ".join(cell(part) for part in value) or "none"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def differing_rows(papers):
+    out = ["\n## Rows that differ\n\nA row without a reproduced value was not measured.\n\n",
+           "| row | GPU | quantity | published | reproduced | unit |\n| --- | --- | --- | --- | --- | --- |\n"]
+    for row in (row for paper in papers for row in paper.get("differing", [])):
+        out.append(f"| `{row['id']}` | {row['gpu']} | {row['quantity'].replace('|', '/')} | {cell(row['published'])} | "
+                   f"{cell(row['reproduced'])} | {row['unit'] or ''} |\n")
+    return "".join(out)
+
+
 def reproduction():
     data = load("reproduction.json")
     out = [GENERATED.format(source="docs/results/reproduction.json"), "# Reproduction of the papers\n\n",
@@ -250,7 +299,8 @@ def reproduction():
         recipes = sum("reproduce" in entry for entry in paper["results"])
         notes.append(f"In `{row['paper']}`, {recipes} of {len(paper['results'])} entries have a recipe."
                      f"{' ' + row['note'] if row.get('note') else ''}\n")
-    return "".join(out + ["\nAn entry that names several values is several rows.\n"] + notes)
+    return "".join(out + ["\nAn entry that names several values is several rows.\n"] + notes +
+                   [differing_rows(data["papers"])])
 
 
 def validation():
@@ -399,7 +449,11 @@ def main():
     source.add_argument("--gputomo", metavar="PROGRAM", help="the built executable, which is asked for its catalogue")
     source.add_argument("--experiments", metavar="FILE", help="what `gputomo list experiments --json` printed")
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a page is stale or wrong")
+    parser.add_argument("--reproduced", metavar="FILE", nargs="+",
+                        help="first make docs/results/reproduction.json of what `gputomo reproduce PAPER --json` printed")
     options = parser.parse_args()
+    if options.reproduced:
+        record_reproduction(options.reproduced)
     if options.experiments:
         listed = pathlib.Path(options.experiments).read_text(encoding="utf-8")
     else:

@@ -3,6 +3,7 @@
 
 Usage: generate_docs_test.py GPUTOMO, the built executable.
 """
+import json
 import pathlib
 import shutil
 import subprocess
@@ -60,6 +61,42 @@ def check(folder, program):
     return run.returncode, run.stderr
 
 
+def paper_output(name, day="2026-11-23", agrees=True):
+    row = {"id": f"{name}.row", "gpu": "a GPU", "quantity": "latency", "published": [4, 6], "unit": "cycle",
+           "reproduced": 5 if agrees else None, "agrees": agrees}
+    return {"schema": "gputomo-reproduction-1", "paper": name, "results": [row], "not_reproducible": [],
+            "origin": {"date": f"{day}T12:00:00Z", "commit": "abcdef"}}
+
+
+def record(folder, program, outputs):
+    """What `generate_docs.py --reproduced` says of these outputs: exit status, complaint, the page that it writes."""
+    files = []
+    for number, output in enumerate(outputs):
+        files.append(str(folder / f"output{number}.json"))
+        pathlib.Path(files[-1]).write_text(json.dumps(output), encoding="utf-8")
+    run = subprocess.run([sys.executable, str(folder / "scripts/generate_docs.py"), "--gputomo", program,
+                          "--reproduced"] + files,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+    return run.returncode, run.stderr, (folder / "docs/results/reproduction.md").read_text(encoding="utf-8")
+
+
+def record_faults(folder, program):
+    """Complaints where outputs of `gputomo reproduce` are not recorded, or not refused, as they should be."""
+    names = sorted(path.stem for path in (ROOT / "papers").glob("*.json"))
+    faults = []
+    for outputs, complaint in [([{"schema": "another"}], "expected what `gputomo reproduce PAPER --json` prints"),
+                               ([paper_output(name) for name in names[1:]], f"no file for {names[0]}"),
+                               ([paper_output(name, f"2026-11-0{i + 1}") for i, name in enumerate(names)], "one run")]:
+        status, said, _ = record(folder, program, outputs)
+        if status == 0 or complaint not in said:
+            faults.append(f"--reproduced: status {status}, expected a failure and '{complaint}'\n{said}")
+    status, said, page = record(folder, program, [paper_output(name, agrees=name != names[0]) for name in names])
+    row = f"| `{names[0]}.row` | a GPU | latency | 4, 6 | - | cycle |"
+    if status != 0 or row not in page or f"`{names[1]}.row`" in page:
+        faults.append(f"--reproduced: status {status}, expected the one row that differs: {row}\n{said}")
+    return faults
+
+
 def main():
     program, failed = sys.argv[1], 0
     with tempfile.TemporaryDirectory() as name:
@@ -78,7 +115,10 @@ def main():
             if status != 1 or complaint not in said:
                 failed += 1
                 print(f"{file}: status {status}, expected 1 and '{complaint}'\n{said}")
-    print(f"{len(MISTAKES) + 1 - failed} of {len(MISTAKES) + 1} as expected")
+        faults = record_faults(folder, program)
+        print("\n".join(faults))
+        failed += bool(faults)
+    print(f"{len(MISTAKES) + 2 - failed} of {len(MISTAKES) + 2} as expected")
     return 1 if failed else 0
 
 
