@@ -18,11 +18,12 @@ left as they are. A second `run` continues where the first stopped.
 suites/programs.json is a list of what was compiled, in the order of measurement, one object a program:
 
     suite, program, algorithm   names; an algorithm has at most five entries
-    path, files                 folder in the repository, and the files in it that were compiled together
+    path, files                 folder in the repository, and the files in it that were compiled together; no files
+                                for kernels that PyTorch has compiled
     flags, includes, libraries  compiler flags; folders in the repository for -I; names for -l
     arguments                   of the program, which runs in its folder
     fixed_size                  true where the source fixes the problem's size
-    kernels                     of a program that scripts/run_tutorial.py starts: a regular expression of kernels' names
+    kernels                     of operations that scripts/run_operations.py starts: their names, a regular expression
     launches                    "INDEX KERNEL" for each launch to measure, where these were chosen before
 """
 import argparse
@@ -150,19 +151,23 @@ def machine():
 
 def start(program, base, options, seconds, settings, profiler=()):
     """Runs a program, under the profiler or alone, for at most that many seconds."""
-    environment = {**os.environ, "CUDA_MODULE_LOADING": "EAGER", "OMP_NUM_THREADS": "4",
+    # PyTorch has gigabytes of kernels, of which an operation needs a few.
+    loading = "LAZY" if "kernels" in program else "EAGER"
+    environment = {**os.environ, "CUDA_MODULE_LOADING": loading, "OMP_NUM_THREADS": "4",
                    "GPUTOMO_LOCK": str(base.parent / "gpu.lock"), **settings}
     folder = Path(options.sources).resolve() / program["suite"] / program["path"]
     command = ["timeout", "-s", "KILL", str(seconds)]
     if "kernels" in program:
-        command += [sys.executable, str(ROOT / "scripts" / "run_tutorial.py"), program["arguments"]]
+        command += [sys.executable, str(ROOT / "scripts" / "run_operations.py"), program["suite"],
+                    program["arguments"]]
     else:
         # The profiler preloads a library of its own, which has to stay.
         library = base.parent / "repeat_main.so"
         command += ["bash", "-c", f'export LD_PRELOAD="$LD_PRELOAD:{library}"; exec "$0" "$@"',
                     str(Path(options.executables).resolve() / stem(program)), *program["arguments"].split()]
     with open(f"{base}.output", "w") as output:
-        process = subprocess.Popen([*profiler, *command], cwd=folder, env=environment, stdout=output,
+        where = folder if program["files"] else base.parent
+        process = subprocess.Popen([*profiler, *command], cwd=where, env=environment, stdout=output,
                                    stderr=subprocess.STDOUT, start_new_session=True)
         try:
             process.wait(seconds + 5)
@@ -176,7 +181,7 @@ def choose(program, out, options, seconds):
     base = out / f"{stem(program)}.choice"
     listed = out / f"{stem(program)}.launches"
     if "kernels" in program:
-        return "all launches that the tutorial's driver brackets"
+        return "all launches that run_operations.py brackets"
     entries = recorded_entries(program)
     if entries:
         listed.write_text("".join(f"{entry['launch']} {entry['kernel']}\n" for entry in entries))
@@ -256,8 +261,8 @@ def run(options):
     for program in programs:
         folder = Path(options.sources) / program["suite"] / program["path"]
         executable = Path(options.executables) / stem(program)
-        for path in [folder] if "kernels" in program else [folder, executable]:
-            if not path.exists():
+        for path, needed in (folder, program["files"]), (executable, "kernels" not in program):
+            if needed and not path.exists():
                 print(f"{stem(program)} is left out: no {path}", flush=True)
                 programs = [other for other in programs if other is not program]
                 break
@@ -420,7 +425,7 @@ def record(options):
         source = folders[name]
         kept = {path: load(path) if path.exists() else {
             "schema": "gputomo-suite-1", "suite": name, "repository": source["repository"], "commit": source["commit"],
-            "compiler": options.compiler, "machines": {}, "programs": {}, "entries": []} for path in suite_files(name)}
+            "compiler": source.get("compiler", options.compiler), "machines": {}, "programs": {}, "entries": []} for path in suite_files(name)}
         before = {entry["kernel"] + entry["program"]: entry for suite in kept.values() for entry in suite["entries"]}
         by_algorithm = {}
         for program, entry in sorted(found, key=lambda pair: -pair[1]["measured"][options.gpu]["counters"][DURATION]):
@@ -469,7 +474,7 @@ def main():
         else:
             command.add_argument("--gpu", required=True, help="name of the GPU's measurements, for example h200")
             command.add_argument("--compiler", default="nvcc 13.0.88 -O3 -lineinfo -arch=sm_90",
-                                 help="compiler and flags of all programs")
+                                 help="compiler and flags, for sources that selection.json gives none")
     options = parser.parse_args()
     options.function(options)
 

@@ -183,7 +183,7 @@ def test_run(folder):
     (folder / "suites" / "selection.json").write_text(json.dumps({"sources": {"s": {
         "repository": "https://example.org/s", "commit": "1" * 40, "folders": ["p"]}}, "excluded": {}}))
     program = {"suite": "s", "program": "p", "algorithm": "p", "path": "p", "flags": [], "arguments": "x",
-               "fixed_size": True}
+               "fixed_size": True, "files": ["p.cu"]}
     listed = folder / "suites" / "programs.json"
     (folder / "s" / "p").mkdir(parents=True)
     (folder / "program").rename(folder / "s__p")
@@ -248,10 +248,11 @@ def test_run(folder):
 
 
 def test_tutorial(folder):
-    """The driver of Triton's tutorials, with stand-ins for PyTorch and Triton that print what is called."""
+    """The driver of PyTorch's operations and Triton's tutorials, with stand-ins for PyTorch and Triton that print what is called."""
     for package in ("torch", "triton"):
         (folder / package).mkdir()
     (folder / "torch" / "__init__.py").write_text("""
+class nn: functional = None
 class cuda:
     synchronize = staticmethod(lambda: print("wait"))
     cudart = staticmethod(lambda: cuda)
@@ -271,15 +272,18 @@ benchmark.run(print_data=True)
 def add(x, y): print("launch")
 """)
     (folder / "07-extern-functions.py").write_text("raise RuntimeError('no GPU of this kind')\n")
-    driver = [sys.executable, SOURCE / "scripts" / "run_tutorial.py"]
+    driver = [sys.executable, SOURCE / "scripts" / "run_operations.py"]
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1",
                    "GPUTOMO_REPETITIONS": "2", "GPUTOMO_LOCK": str(folder / "lock")}
-    result = run(*driver, "vector-add", cwd=folder, env=environment)
-    assert result.stdout.split() == ["launch", "wait"] + 2 * ["start", "launch", "wait", "stop"] + [
+    result = run(*driver, "triton-tutorials", "vector-add", cwd=folder, env=environment)
+    assert result.stdout.split() == ["wait", "launch", "wait"] + 2 * ["start", "launch", "wait", "stop"] + [
         "1", "operations", "measured"], result.stdout + result.stderr
-    result = run(*driver, "libdevice", cwd=folder, env=environment)
+    result = run(*driver, "triton-tutorials", "libdevice", cwd=folder, env=environment)
     assert result.returncode == 1 and "no GPU of this kind" in result.stdout, result.stdout + result.stderr
-    assert "no tutorial nothing" in run(*driver, "nothing", cwd=folder, env=environment).stderr
+    for suite in ("triton-tutorials", "pytorch"):
+        assert f"no {suite} nothing" in run(*driver, suite, "nothing", cwd=folder, env=environment).stderr
+    result = run(*driver, "pytorch", "add", cwd=folder, env=environment)
+    assert result.stdout.split() == ["wait", "wait"] + 2 * ["start", "wait", "stop"] + ["1", "operations", "measured"], result
 
 
 def argparse_like(**members):
