@@ -425,7 +425,8 @@ def record(options):
         source = folders[name]
         kept = {path: load(path) if path.exists() else {
             "schema": "gputomo-suite-1", "suite": name, "repository": source["repository"], "commit": source["commit"],
-            "compiler": source.get("compiler", options.compiler), "machines": {}, "programs": {}, "entries": []} for path in suite_files(name)}
+            "compiler": source.get("compiler", options.compiler), "machines": {}, "programs": {},
+            "entries": []} for path in suite_files(name)}
         before = {entry["kernel"] + entry["program"]: entry for suite in kept.values() for entry in suite["entries"]}
         by_algorithm = {}
         for program, entry in sorted(found, key=lambda pair: -pair[1]["measured"][options.gpu]["counters"][DURATION]):

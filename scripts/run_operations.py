@@ -4,10 +4,10 @@
     python3 scripts/run_operations.py pytorch cumsum
     cd python/tutorials; python3 .../scripts/run_operations.py triton-tutorials vector-add
 
-Each operation runs once so that Triton compiles its kernels and PyTorch loads its own. Then cudaProfilerStart and cudaProfilerStop bracket it
-GPUTOMO_REPETITIONS times (5 by default), and GPUTOMO_LOCK names the file that keeps other programs off the GPU. The
-tutorials' own benchmarks are left out. Of a kernel's configurations for autotuning one is taken, because Triton would
-choose by measured times, which the profiler changes. Needs PyTorch, Triton and a GPU.
+Each operation runs once so that Triton compiles its kernels and PyTorch loads its own. Then cudaProfilerStart and
+cudaProfilerStop bracket it GPUTOMO_REPETITIONS times (5 by default), and GPUTOMO_LOCK names the file that keeps other
+programs off the GPU. The tutorials' own benchmarks are left out. Of a kernel's configurations for autotuning one is
+taken, because Triton would choose by measured times, which the profiler changes. Needs PyTorch, Triton and a GPU.
 """
 import fcntl
 import importlib.util

@@ -248,7 +248,7 @@ def test_run(folder):
 
 
 def test_tutorial(folder):
-    """The driver of PyTorch's operations and Triton's tutorials, with stand-ins for PyTorch and Triton that print what is called."""
+    """The driver of PyTorch's operations and Triton's tutorials, with stand-ins that print what is called."""
     for package in ("torch", "triton"):
         (folder / package).mkdir()
     (folder / "torch" / "__init__.py").write_text("""
@@ -283,7 +283,8 @@ def add(x, y): print("launch")
     for suite in ("triton-tutorials", "pytorch"):
         assert f"no {suite} nothing" in run(*driver, suite, "nothing", cwd=folder, env=environment).stderr
     result = run(*driver, "pytorch", "add", cwd=folder, env=environment)
-    assert result.stdout.split() == ["wait", "wait"] + 2 * ["start", "wait", "stop"] + ["1", "operations", "measured"], result
+    assert result.stdout.split() == ["wait", "wait"] + 2 * ["start", "wait", "stop"] + [
+        "1", "operations", "measured"], result
 
 
 def argparse_like(**members):
