@@ -196,11 +196,11 @@ def main():
     options = parser.parse_args()
     comparison = Comparison(options)
     words, distinct, kernels = [], {}, 0
-    source = [int(line, 16) for line in open(options.words)] if options.words else []
+    source = [int(line.split()[0], 16) for line in open(options.words)] if options.words else []
     words += source
     if options.samples:
-        words += [int(line, 16) for line in
-                  run([options.tool, 'samples', str(options.samples), str(options.seed)]).stdout.split()]
+        words += [int(line.split()[0], 16) for line in
+                  run([options.tool, 'samples', str(options.samples), str(options.seed)]).stdout.splitlines()]
     for path in cubins(options.paths):
         for _, code in sections(path):
             kernels += 1

@@ -47,7 +47,7 @@ struct Row {
     std::string_view formats;
     std::string_view modifiers;
     std::string_view operands;
-    std::uint8_t first_sm = 90;  ///< compute capabilities for which the encoding was checked
+    std::uint8_t first_sm = 90;  ///< The encoding was compared with nvdisasm for these compute capabilities, in tenths.
     std::uint8_t last_sm = 90;
 };
 

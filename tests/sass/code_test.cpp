@@ -27,8 +27,8 @@ struct Fixture {
     std::string text;
 };
 
-std::vector<Fixture> fixtures() {
-    std::ifstream file(GPUTOMO_SOURCE_DIR "/tests/sass/fixtures/sm_90.txt");
+std::vector<Fixture> fixtures(int sm = kSm) {
+    std::ifstream file(GPUTOMO_SOURCE_DIR "/tests/sass/fixtures/sm_" + std::to_string(sm) + ".txt");
     std::vector<Fixture> found;
     for (std::string line; std::getline(file, line);) {
         if (line.starts_with("#")) continue;
@@ -58,6 +58,24 @@ TEST(Decode, PrintsWhatNvdisasmPrints) {
     ASSERT_GT(all.size(), 2000U);
     for (const auto& fixture : all)
         EXPECT_EQ(text_of(decode(fixture.word, kSm, fixture.address), fixture.address), fixture.text);
+}
+
+TEST(Decode, PrintsWhatNvdisasmPrintsForOtherComputeCapabilities) {
+    for (const int sm : {80, 120}) {
+        const auto all = fixtures(sm);
+        ASSERT_GT(all.size(), 200U) << sm;
+        for (const auto& fixture : all)
+            EXPECT_EQ(text_of(decode(fixture.word, sm, fixture.address), fixture.address), fixture.text) << sm;
+    }
+}
+
+TEST(Decode, RefusesOnOtherComputeCapabilitiesWhatWasNotComparedThere) {
+    const Word store{0x001000948c007844, 0x000fe20000000200};
+    EXPECT_EQ(text_of(decode(store, 90, 0), 0), "STSM.16.M88.4 [R140+0x1000], R148");
+    for (const int sm : {80, 89, 100, 120})
+        EXPECT_THAT(
+            [&] { static_cast<void>(decode(store, sm, 0x20)); },
+            ThrowsMessage<InputError>(AllOf(HasSubstr("0x20"), HasSubstr("0x844"), HasSubstr(std::to_string(sm)))));
 }
 
 TEST(Decode, FixturesCoverEveryRowOfTheTable) {

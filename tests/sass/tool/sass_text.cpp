@@ -2,7 +2,8 @@
 //
 // `sass_text SM ADDRESS < CODE` prints the text of each instruction, or "refused" and why. It also reports instructions
 // that encode() does not give back bit by bit.
-// `sass_text samples COUNT SEED` prints COUNT random instructions of each form, in hexadecimal.
+// `sass_text samples COUNT SEED` prints COUNT random instructions of each form, in hexadecimal, and
+// the number of their row.
 // `sass_text cubin NAME REGISTERS POINTERS < CODE` decodes the code of a kernel whose parameters are pointers, encodes
 // it again and writes a cubin, for load_cubin.py.
 #include "sass/code.hpp"
@@ -50,7 +51,7 @@ int print_samples(int count, std::uint64_t seed) {
     for (const Form& form : all_forms())
         for (int i = 0; i < count; ++i) {
             const Word word = sample(form, random);
-            std::printf("%016" PRIx64 "%016" PRIx64 "\n", word.high, word.low);
+            std::printf("%016" PRIx64 "%016" PRIx64 " %td\n", word.high, word.low, form.row - rows().data());
         }
     return 0;
 }
