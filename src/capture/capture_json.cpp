@@ -292,7 +292,7 @@ Capture from_json(std::string_view text, std::string_view origin) {
     Json json;
     try {
         json = Json::parse(text);
-    } catch (const Json::parse_error& e) {
+    } catch (const Json::exception& e) {  // not JSON, or a number that is too large
         throw InputError(fmt::format("{}: not JSON; expected the index of a capture ({})", origin, e.what()));
     }
     const JsonNode node(json, std::string(origin));

@@ -202,7 +202,7 @@ ProcessJournal read_journal(std::string_view text, std::string_view origin) {
         Json json;
         try {
             json = Json::parse(text.substr(start, end - start));
-        } catch (const Json::parse_error& e) {
+        } catch (const Json::exception& e) {  // not JSON, or a number that is too large
             throw InputError(fmt::format("{}: not JSON; expected one event ({})", where, e.what()));
         }
         reader.read(JsonNode(json, where));
