@@ -57,18 +57,11 @@ void OutputFolder::prepare(const std::vector<NamedContent>& files, const Manifes
 void OutputFolder::write(const std::vector<NamedContent>& files) {
     settle();
     Manifest manifest = read_set(folder_, system_).manifest;
+    // With a file that someone deleted, no set would be whole, and a write that was cut off could not be finished.
+    std::erase_if(manifest, [&](const auto& entry) { return !system_.read(at(entry.first)); });
     for (const auto& [name, content] : files) manifest[name] = listing_of(content);
     prepare(files, manifest);
     finish(manifest);
-}
-
-void OutputFolder::remove_all() {
-    settle();
-    const auto manifest = read_set(folder_, system_).manifest;
-    system_.remove(at(kManifestName));
-    system_.sync_folder(folder_);
-    for (const auto& [name, listed] : manifest) system_.remove(at(name));
-    system_.sync_folder(folder_);
 }
 
 }  // namespace gputomo::files

@@ -19,13 +19,11 @@ public:
     /// The folder must exist.
     explicit OutputFolder(std::filesystem::path folder, FileSystem& system = real_files());
 
-    /// Replaces these files together. Files that the manifest lists beside them stay listed. Each file is first written
-    /// and synchronised beside the old one, then the new manifest. After that, each file is renamed, and the manifest
-    /// last. Throws as FileSystem does; what stood in the folder is then unchanged, or whole as read_set() finds it.
+    /// Replaces these files together. Files that the manifest lists beside them stay listed unless they are missing.
+    /// Each file is first written and synchronised beside the old one, then the new manifest. After that, each file is
+    /// renamed, and the manifest last. Throws as FileSystem does; what stood in the folder is then unchanged, or whole
+    /// as read_set() finds it.
     void write(const std::vector<NamedContent>& files);
-
-    /// Removes the listed files and the manifest.
-    void remove_all();
 
 private:
     [[nodiscard]] std::filesystem::path at(std::string_view name) const { return folder_ / name; }

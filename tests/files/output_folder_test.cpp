@@ -138,11 +138,19 @@ TEST_F(OutputFolderTest, ChangedAndMissingFilesAreNamed) {
     EXPECT_THAT(set.contents, ElementsAre(::testing::Pair("machine.json", "old machine")));
 }
 
-TEST_F(OutputFolderTest, RemovesAllListedFilesAndNoOthers) {
-    write_and_sync(disk, kFolder / "notes.txt", "mine");
-    OutputFolder(kFolder, disk).remove_all();
-    EXPECT_EQ(disk.count(), 1U);
-    EXPECT_FALSE(read_set(kFolder, disk).listed);
+TEST_F(OutputFolderTest, CutAnywhereLeavesAWholeSetWhereAListedFileWasDeleted) {
+    write(disk, {{"extra.csv", "1,2"}});
+    disk.remove(kFolder / "extra.csv");
+    disk.sync_folder(kFolder);
+    std::map<Contents, std::size_t> found;
+    cut_everywhere(
+        disk, [](DiskModel& tried) { write(tried, kNew); },
+        [&](const DiskModel& left) { ++found[read_set(kFolder, left).contents]; });
+    EXPECT_EQ(found.size(), 2U);
+    EXPECT_GT(found[kOld], 20U);
+    EXPECT_GT(found[kNew], 5U);
+    write(disk, kNew);
+    EXPECT_THAT(read_set(kFolder, disk).problems, IsEmpty());
 }
 
 TEST(Manifest, RefusesTextThatIsNoManifestAndNamesOutsideTheFolder) {
