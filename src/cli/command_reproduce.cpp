@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -47,11 +48,29 @@ std::string index_of(const std::filesystem::path& folder, const std::string& lat
     return reproduce::index_page(results);
 }
 
-/// An interrupted reproduction leaves earlier results in the folder alone.
-void write_pages(const reproduce::Reproduction& reproduction, std::filesystem::path folder) {
+/// Whether the folder has reproduced values of the paper that this run left out (--only).
+bool has_values_left_out(const std::filesystem::path& folder, const reproduce::Reproduction& reproduction) {
+    const auto earlier = results_in(folder, reproduction.paper->id);
+    if (!earlier || !earlier->contains("results")) return false;
+    return std::ranges::any_of(earlier->at("results"), [&](const reproduce::Json& value) {
+        return value.is_object() && !value.value("reproduced", reproduce::Json()).is_null() &&
+               std::ranges::none_of(reproduction.rows, [&](const reproduce::Row& row) {
+                   return value.value("id", reproduce::Json()) == row.entry->id &&
+                          value.value("gpu", reproduce::Json()) == row.gpu;
+               });
+    });
+}
+
+/// A reproduction that was interrupted, or that has only some values (`some`) of more, leaves earlier results in the
+/// folder alone.
+void write_pages(const reproduce::Reproduction& reproduction, bool some, std::filesystem::path folder) {
     const auto& paper = reproduction.paper->id;  // in the names, because papers may share a folder
     const files::FolderLock lock(folder, origin_of_command().command);
-    if (reproduction.interrupted) {
+    const bool loses = some && has_values_left_out(folder, reproduction);
+    if (loses)
+        fmt::print(stderr, "note: {} has values that --only leaves out, and is unchanged\n",
+                   (folder / (paper + ".json")).string());
+    if (reproduction.interrupted || loses) {
         folder /= "partial";
         files::check_writable_folder(folder);
     }
@@ -81,7 +100,7 @@ int reproduce_paper(const ReproduceOptions& options) {
     }
     fmt::print("{}", options.json ? reproduce::results_json(result) : reproduce::results_table(result));
     for (const auto& warning : result.warnings) fmt::print(stderr, "warning: {}\n", warning);
-    if (!options.out.empty()) write_pages(result, options.out);
+    if (!options.out.empty()) write_pages(result, !options.only.empty(), options.out);
     if (result.interrupted) throw Interrupted("interrupted; values that were not measured are shown as missing");
     return result.all_agree() ? 0 : 1;
 }

@@ -79,6 +79,23 @@ TEST_F(Reproduce, TheIndexHasEachPaperOfTheFolderAndWhatDiffers) {
                              HasSubstr("gputomo reproduce mei2014 --out .")));
 }
 
+TEST_F(Reproduce, SomeValuesDoNotReplaceAFileThatHasMore) {
+    const std::string one = R"({"schema":"gputomo-reproduction-1","paper":"wong2010","results":[)"
+                            R"_({"id":"wong2010.sec4f.size","gpu":"GTX280 (GT200)","reproduced":)_";
+    const auto some = [&] {
+        return run({"reproduce", "wong2010", "--only", "wong2010.sec4f.latency", "--quiet", "--out", "pages"});
+    };
+    write("pages/wong2010.json", one + "16384}]}");
+    const auto beside = some();
+    EXPECT_EQ(beside.code, 0);
+    EXPECT_THAT(beside.err, AllOf(HasSubstr("note: pages/wong2010.json has values that --only leaves out"),
+                                  HasSubstr("written: pages/partial/wong2010.json")));
+    EXPECT_EQ(read("pages/wong2010.json"), one + "16384}]}");
+    EXPECT_EQ(json::parse(read("pages/partial/wong2010.json")).at("results").at(0).at("id"), "wong2010.sec4f.latency");
+    write("pages/wong2010.json", one + "null}]}");
+    EXPECT_THAT(some().err, HasSubstr("written: pages/wong2010.json")) << "a value that was not measured is no loss";
+}
+
 TEST_F(Reproduce, RefusesUnknownPapersAndIds) {
     const auto paper = run({"reproduce", "nobody1999"});
     EXPECT_EQ(paper.code, 2);
