@@ -41,9 +41,12 @@ std::string command_line() {
     return text;
 }
 
-std::time_t seconds_now() {
+/// Read before main(), because some commands ask for the date after they have measured.
+const std::time_t kStart = std::time(nullptr);
+
+std::time_t seconds_at_start() {
     const char* const fixed = std::getenv("SOURCE_DATE_EPOCH");
-    if (fixed == nullptr) return std::time(nullptr);
+    if (fixed == nullptr) return kStart;
     const std::string_view text = fixed;
     constexpr std::int64_t kLast = 253402300799;  // the last second of the year 9999
     std::int64_t seconds = -1;
@@ -83,7 +86,7 @@ results::Origin origin_of_command() {
     return {.version = std::string(kVersion),
             .commit = std::string(commit()),
             .command = utf8(command_line()),
-            .date = utc(seconds_now()),
+            .date = utc(seconds_at_start()),
             .gpu = {},
             .merged = {}};
 }

@@ -8,8 +8,9 @@
 
 namespace gputomo::cli {
 
-/// Version, commit, command line and date. The environment variable SOURCE_DATE_EPOCH, in seconds since 1970, replaces
-/// the date, so that outputs can be compared byte by byte. Throws InputError where it is no such number.
+/// Version, commit, command line and the date at which the program started. The environment variable
+/// SOURCE_DATE_EPOCH, in seconds since 1970, replaces the date, so that outputs can be compared byte by byte. Throws
+/// InputError where it is no such number.
 [[nodiscard]] results::Origin origin_of_command();
 
 /// Returns origin_of_command() with the device and its state now, before a measurement.
