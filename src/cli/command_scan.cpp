@@ -69,10 +69,18 @@ std::optional<scan::Scan> scan_to_merge_into(const ScanOptions& options, const s
     return whole;
 }
 
+/// The experiments of a scan in the order in which they run.
+using Plan = std::vector<const experiments::Experiment*>;
+
+Plan plan_of(const ScanOptions& options, const device::Device& device) {
+    return options.only.empty() ? scan::plan_of_all(experiments::catalogue(), measure::usual_budget(device))
+                                : scan::plan(experiments::catalogue(), options.only);
+}
+
 /// The scan that --resume goes on with; nullopt where there is none.
-std::optional<scan::Scan> scan_to_resume(const ScanOptions& options, const scan::ScanFolder& folder,
-                                         const results::MeasuredGpu& gpu) {
-    if (!options.resume) {
+std::optional<scan::Scan> scan_to_resume(bool resume, const scan::Options& run, const Plan& plan,
+                                         const scan::ScanFolder& folder) {
+    if (!resume) {
         if (const auto aside = folder.set_interrupted_aside(); !aside.empty())
             fmt::print(stderr, "note: the results of an interrupted scan are kept in {}; --resume would have gone on\n",
                        aside.string());
@@ -84,10 +92,9 @@ std::optional<scan::Scan> scan_to_resume(const ScanOptions& options, const scan:
         return std::nullopt;
     }
     const auto file = (folder.partial() / scan::kScanFile).string();
-    scan::refuse_other_gpu(*interrupted, gpu, file, "the GPU of the interrupted scan, or a scan without --resume");
-    if (interrupted->seed != options.seed || interrupted->quick != options.quick)
-        throw InputError(fmt::format("{}: was measured with --seed {}{}; expected the same options with --resume", file,
-                                     interrupted->seed, interrupted->quick ? " --quick" : ""));
+    scan::refuse_other_gpu(*interrupted, *run.origin->gpu, file,
+                           "the GPU of the interrupted scan, or a scan without --resume");
+    scan::refuse_to_resume(*interrupted, plan, run, file);
     return interrupted;
 }
 
@@ -102,16 +109,16 @@ void save_so_far(const scan::ScanFolder& folder, const scan::Scan& scan, bool& w
 }
 
 /// Runs the plan; what `interrupted` has of it is not measured again.
-scan::Scan measure(const ScanOptions& options, device::Device& device, const std::optional<scan::Scan>& interrupted,
-                   const results::Origin& origin, const scan::ScanFolder& folder) {
-    const auto plan = options.only.empty() ? scan::plan_of_all(experiments::catalogue(), measure::usual_budget(device))
-                                           : scan::plan(experiments::catalogue(), options.only);
-    Progress progress(options.quiet);
+scan::Scan measure(bool quiet, scan::Options run, const Plan& plan, device::Device& device,
+                   const std::optional<scan::Scan>& interrupted, const scan::ScanFolder& folder) {
+    Progress progress(quiet);
     bool warned = false;
-    scan::Options run{.seed = options.seed, .quick = options.quick, .origin = origin};
     if (interrupted) run.earlier = interrupted->records;
     run.progress = [&](double fraction, double left, std::string_view what) { progress.show(fraction, left, what); };
-    run.save = [&](const scan::Scan& scan) { save_so_far(folder, scan, warned); };
+    run.save = [&](const scan::Scan& scan) {
+        // What `interrupted` has of experiments that come later must stay on the disk until the scan gets there.
+        save_so_far(folder, interrupted ? scan::merged(*interrupted, scan) : scan, warned);
+    };
     auto result = scan::run(device, plan, run);
     add_state_after(*result.origin, device);
     if (interrupted) scan::add_earlier_runs(result, interrupted->origin);
@@ -128,7 +135,7 @@ std::optional<std::string> save(const scan::ScanFolder& folder, const ScanOption
             folder.save_whole(files_of_scan(earlier ? scan::merged(*earlier, result) : result));
         else
             folder.save_partial(files_of_scan(result));
-    } catch (const Error& e) {
+    } catch (const std::exception& e) {
         return fmt::format("{}; the results are not saved", e.what());
     }
     fmt::print(stderr, "written: {0}/machine.json {0}/scan.json {0}/report.html\n", where);
@@ -148,18 +155,19 @@ int scan_device(const ScanOptions& options) {
     std::optional<history::History> history;
     if (!options.history.empty()) history.emplace(options.history);
     const auto device = open_device(options.device, options.seed, options.noise);
-    const auto origin = origin_on(*device);
-    const auto earlier = scan_to_merge_into(options, folder, *origin.gpu);
-    const auto interrupted = scan_to_resume(options, folder, *origin.gpu);
-    const auto result = measure(options, *device, interrupted, origin, folder);
+    const auto plan = plan_of(options, *device);
+    const scan::Options run{.seed = options.seed, .quick = options.quick, .origin = origin_on(*device)};
+    const auto earlier = scan_to_merge_into(options, folder, *run.origin->gpu);
+    const auto interrupted = scan_to_resume(options.resume, run, plan, folder);
+    const auto result = measure(options.quiet, run, plan, *device, interrupted, folder);
+    const auto not_saved = save(folder, options, result, earlier);  // before the table, whose reader may have ended
     fmt::print("{} ({})\n\n{}", result.device_name, result.device_id, report::table(scan::describe(result)));
     for (const auto& warning : page_of(result).warnings) fmt::print(stderr, "warning: {}\n", warning);
-    const auto not_saved = save(folder, options, result, earlier);
     if (not_saved && (result.interrupted() || result.first_failure() != nullptr))
         fmt::print(stderr, "warning: {}\n", *not_saved);  // the message of the failure comes last
     throw_unless_done(result, not_saved ? "interrupted" : "interrupted; what was measured is saved");
     if (not_saved) throw Error(*not_saved);
-    if (history) history->add(scan::describe(result), {.specimen = specimen_of(*device), .time = origin.date});
+    if (history) history->add(scan::describe(result), {.specimen = specimen_of(*device), .time = run.origin->date});
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "units/error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -51,6 +52,23 @@ void refuse_other_gpu(const Scan& earlier, const results::MeasuredGpu& gpu, std:
     if (const auto other = results::difference(gpu, theirs); !other.empty())
         throw InputError(fmt::format("{}: was measured on another GPU or driver than {} ({}); expected {}", file,
                                      gpu.device, other, instead));
+}
+
+void refuse_to_resume(const Scan& interrupted, const std::vector<const experiments::Experiment*>& plan,
+                      const Options& options, std::string_view file) {
+    if (interrupted.seed != options.seed || interrupted.quick != options.quick)
+        throw InputError(fmt::format("{}: was measured with --seed {}{}; expected the same options with --resume", file,
+                                     interrupted.seed, interrupted.quick ? " --quick" : ""));
+    std::vector<std::string_view> lost;
+    for (const auto& record : interrupted.records)
+        if (record.status == Status::done &&
+            std::ranges::find(plan, record.id, &experiments::Experiment::id) == plan.end())
+            lost.emplace_back(record.id);
+    if (!lost.empty())
+        throw InputError(
+            fmt::format("{}: has results that --only leaves out: {}; expected the same options with "
+                        "--resume, or a scan without it, which keeps them",
+                        file, fmt::join(lost, ", ")));
 }
 
 }  // namespace gputomo::scan

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gputomo::scan {
 
@@ -20,5 +21,10 @@ void add_earlier_runs(Scan& scan, const std::optional<results::Origin>& earlier)
 /// on which GPU. `instead` says what the user can do.
 void refuse_other_gpu(const Scan& earlier, const results::MeasuredGpu& gpu, std::string_view file,
                       std::string_view instead);
+
+/// Throws InputError where `interrupted`, read from `file`, was measured with other options, or has experiments that
+/// are done and not in `plan`. To go on would mix unlike results or lose those experiments.
+void refuse_to_resume(const Scan& interrupted, const std::vector<const experiments::Experiment*>& plan,
+                      const Options& options, std::string_view file);
 
 }  // namespace gputomo::scan

@@ -16,8 +16,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// Creates the folder and finds out before the measurement whether its files can be written.
 fs::path ready(fs::path folder) {
     files::check_writable_folder(folder);
+    for (const auto name : {kMachineFile, kScanFile, kReportFile}) files::check_writable_file(folder / name);
     return folder;
 }
 

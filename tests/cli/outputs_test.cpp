@@ -8,13 +8,19 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace gputomo::cli {
@@ -94,7 +100,7 @@ TEST_F(Outputs, AnInterruptedScanLeavesTheFolderAloneAndIsResumed) {
         EXPECT_EQ(cut.code, signal == SIGKILL ? 128 + SIGKILL : 130);
         EXPECT_EQ(whole_set("out"), before);
         EXPECT_EQ(experiments("out/partial/scan.json").front(), "clock done");
-        const auto resumed = scan("clock,control_flow", {"--resume"});
+        const auto resumed = scan("clock,caches,page_window,control_flow", {"--resume"});
         EXPECT_EQ(resumed.code, 0) << resumed.err;
         EXPECT_THAT(resumed.err, Not(HasSubstr("% clock")));
         EXPECT_FALSE(exists("out/partial"));
@@ -112,7 +118,18 @@ TEST_F(Outputs, ResumingRefusesAnotherGpuAndOtherOptions) {
     const auto seed = scan("clock", {"--resume", "--seed", "9"});
     EXPECT_EQ(seed.code, 2);
     EXPECT_THAT(seed.err, HasSubstr("was measured with --seed 1 --quick"));
-    EXPECT_TRUE(exists("out/partial/scan.json"));
+    const auto fewer = scan("clock", {"--resume"});
+    EXPECT_EQ(fewer.code, 2);
+    EXPECT_THAT(fewer.err,
+                AllOf(HasSubstr("out/partial/scan.json: has results that --only leaves out: "), HasSubstr("caches")));
+    EXPECT_EQ(experiments("out/partial/scan.json").front(), "clock done");
+}
+
+TEST_F(Outputs, AResumedScanThatIsKilledLosesNothingThatWasDone) {
+    ASSERT_EQ(scan("clock,shared_latency,tlb", {}, {.interrupt_at = "% tlb"}).code, 130);
+    const auto killed = scan("tlb,shared_latency", {"--resume"}, {.interrupt_at = "% tlb", .signal = SIGKILL});
+    EXPECT_EQ(killed.code, 128 + SIGKILL);
+    EXPECT_THAT(experiments("out/partial/scan.json"), ::testing::IsSupersetOf({"clock done", "shared_latency done"}));
 }
 
 TEST_F(Outputs, ANewScanKeepsTheResultsOfTheInterruptedOne) {
@@ -146,6 +163,12 @@ TEST_F(Outputs, AFullDiskLeavesTheOldFilesAndTheTableIsPrinted) {
     EXPECT_EQ(whole_set("out"), before);
     for (const auto& entry : fs::recursive_directory_iterator(path("out")))
         EXPECT_THAT(entry.path().string(), Not(HasSubstr(".part.")));
+}
+
+TEST_F(Outputs, AScanIsSavedAlsoWhereItsTableCannotBePrinted) {
+    EXPECT_EQ(scan("clock", {}, {.out = "/dev/full"}).code, 1);
+    EXPECT_EQ(whole_set("out").count("machine.json"), 1U);
+    EXPECT_FALSE(exists("out/partial"));
 }
 
 TEST_F(Outputs, NoOutputReplacesAnInput) {
@@ -331,6 +354,25 @@ TEST_F(Origins, DiffAndHistoryShowThemAndDoNotCountThem) {
     const auto changes = run({"history", "--db", "h.sqlite", "--changes"});
     EXPECT_EQ(changes.code, 0);
     EXPECT_THAT(changes.out, HasSubstr("  before 2026-11-23T10:40:00Z by gputomo "));
+}
+
+TEST_F(Origins, TheDateIsThatOfTheStartAlsoWhereTheCommandAsksForItLater) {
+    unsetenv("SOURCE_DATE_EPOCH");
+    const auto kernel = read(source("tests/data/ptx/vector_add.ptx"));
+    ASSERT_EQ(mkfifo(path("k.ptx").c_str(), 0600), 0);
+    std::time_t started = 0;
+    std::thread writer([&] {
+        std::ofstream pipe(path("k.ptx"));  // waits until the program opens the pipe
+        started = std::time(nullptr);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+        pipe << kernel;
+    });
+    const auto ran = run({"predict", "k.ptx", "--kernel", "vector_add", "--machine", "sim:gtx980", "--json"});
+    writer.join();
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    std::array<char, 32> text{};
+    std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&started));
+    EXPECT_LE(json::parse(ran.out).at("origin").at("date").get<std::string>(), text.data());
 }
 
 TEST_F(Origins, AFaultyDateIsRefused) {

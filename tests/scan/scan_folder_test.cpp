@@ -88,6 +88,21 @@ TEST(Merge, RefusesScansOfOtherGpusAndOfNoneThatIsNamed) {
                 ThrowsMessage<InputError>(HasSubstr("does not say which Some GPU")));
 }
 
+TEST(Resume, RefusesOtherOptionsAndAPlanThatWouldLoseResults) {
+    const std::vector<experiments::Experiment> catalogue{FakeExperiments::make('a'), FakeExperiments::make('b')};
+    auto interrupted = scan_of("1", {{"a", 10}, {"b", 20}});
+    const auto refused = [&](const std::vector<std::string>& only, const Options& options, const std::string& why) {
+        EXPECT_THAT([&] { refuse_to_resume(interrupted, plan(catalogue, only), options, "out/partial/scan.json"); },
+                    ThrowsMessage<InputError>(AllOf(StartsWith("out/partial/scan.json: "), HasSubstr(why))));
+    };
+    refused({"a", "b"}, {.seed = 2}, "measured with --seed 1; expected");
+    refused({"a", "b"}, {.quick = true}, "measured with --seed 1; expected");
+    refused({"a"}, {}, "leaves out: b;");
+    EXPECT_NO_THROW(refuse_to_resume(interrupted, plan(catalogue, {"b", "a"}), {}, "out/partial/scan.json"));
+    interrupted.records.back().status = Status::interrupted;
+    EXPECT_NO_THROW(refuse_to_resume(interrupted, plan(catalogue, {"a"}), {}, "out/partial/scan.json"));
+}
+
 TEST(Resume, RunsOnlyWhatIsNotDone) {
     std::string ran;
     for (const char letter : {'a', 'b', 'c'})
@@ -174,6 +189,15 @@ TEST_F(FolderOfScan, RefusesADescriptionWithoutTheScanItComesFrom) {
     const ScanFolder scans(folder, "test");
     std::ofstream(folder / kMachineFile) << "{}";
     EXPECT_THAT([&] { (void)scans.whole_scan(); }, ThrowsMessage<InputError>(HasSubstr("no scan.json")));
+}
+
+TEST_F(FolderOfScan, RefusesAFolderInPlaceOfOneOfItsFilesBeforeTheMeasurement) {
+    for (const auto name : {kMachineFile, kScanFile, kReportFile}) {
+        fs::create_directories(folder / name);
+        EXPECT_THAT([&] { ScanFolder(folder, "test"); },
+                    ThrowsMessage<InputError>(AllOf(HasSubstr(std::string(name)), HasSubstr("it is a folder"))));
+        fs::remove_all(folder);
+    }
 }
 
 TEST_F(FolderOfScan, IsLockedAsLongAsAScanWritesToIt) {
