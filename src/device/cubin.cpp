@@ -64,6 +64,11 @@ std::optional<int> sm_of(unsigned abi, unsigned version, std::uint32_t flags) {
     return std::nullopt;
 }
 
+/// Whether the section has code.
+bool is_text(const Cubin::Section& section) {
+    return section.name.starts_with(kTextPrefix) && section.bytes.size() == section.size;
+}
+
 }  // namespace
 
 Cubin::Cubin(std::span<const std::byte> bytes) : bytes_(bytes) {
@@ -107,23 +112,58 @@ void Cubin::read_sections() {
     for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
         const auto found = section(i);
         const auto name = text_at(names, found.sh_name, names_section.sh_offset);
-        if (!name.starts_with(kTextPrefix) || found.sh_type == SHT_NOBITS) continue;
-        texts_.push_back({name.substr(kTextPrefix.size()),
-                          {range(bytes_, found.sh_offset, found.sh_size, "section " + name), found.sh_offset}});
+        const bool in_file = found.sh_type != SHT_NOBITS && found.sh_type != SHT_NULL;
+        sections_.push_back(
+            {name,
+             in_file ? range(bytes_, found.sh_offset, found.sh_size, "section " + name) : std::span<const std::byte>(),
+             found.sh_offset, found.sh_size});
     }
+}
+
+const Cubin::Section* Cubin::section(std::string_view name) const {
+    const auto found = std::ranges::find(sections_, name, &Section::name);
+    return found == sections_.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> Cubin::kernels() const {
     std::vector<std::string> names;
-    for (const Section& section : texts_) names.push_back(section.name);
+    for (const Section& section : sections_)
+        if (is_text(section)) names.push_back(section.name.substr(kTextPrefix.size()));
     return names;
 }
 
 Cubin::Text Cubin::text(std::string_view kernel) const {
-    const auto found = std::ranges::find(texts_, kernel, &Section::name);
-    if (found != texts_.end()) return found->text;
+    const Section* const found = section(fmt::format("{}{}", kTextPrefix, kernel));
+    if (found != nullptr && is_text(*found)) return {found->bytes, found->offset};
     throw InputError(
         fmt::format("cubin: it has no kernel '{}'; expected one of [{}]", kernel, fmt::join(kernels(), ", ")));
+}
+
+std::vector<Cubin::Relocation> Cubin::relocations(std::string_view name) const {
+    std::vector<Relocation> all;
+    const Section* const symbols = section(".symtab");
+    const Section* const names = section(".strtab");
+    for (const std::string_view prefix : {".rela", ".rel"}) {
+        const Section* const table = section(fmt::format("{}{}", prefix, name));
+        if (table == nullptr) continue;
+        if (symbols == nullptr || names == nullptr)
+            unexpected(table->offset, "a file with the sections .symtab and .strtab", "relocations without them");
+        const bool with_addend = prefix == ".rela";
+        const std::size_t entry = with_addend ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+        for (std::uint64_t at = 0; at + entry <= table->bytes.size(); at += entry) {
+            Elf64_Rela relocation{};
+            std::memcpy(&relocation, table->bytes.data() + at, entry);
+            const auto symbol =
+                read<Elf64_Sym>(symbols->bytes, ELF64_R_SYM(relocation.r_info) * sizeof(Elf64_Sym), "a symbol");
+            const bool defined = symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < sections_.size();
+            all.push_back({.offset = relocation.r_offset,
+                           .type = static_cast<std::uint32_t>(ELF64_R_TYPE(relocation.r_info)),
+                           .symbol = text_at(names->bytes, symbol.st_name, names->offset),
+                           .symbol_section = defined ? sections_[symbol.st_shndx].name : "",
+                           .value = symbol.st_value + static_cast<std::uint64_t>(relocation.r_addend)});
+        }
+    }
+    return all;
 }
 
 std::string Cubin::abi() const { return fmt::format("ELF ABI {}, version {}", abi_, abi_version_); }

@@ -29,14 +29,30 @@ public:
     };
     /// Throws InputError that lists the kernels if there is none of that name.
     [[nodiscard]] Text text(std::string_view kernel) const;
+    /// A section of the file. `bytes` is empty where it only reserves memory.
+    struct Section {
+        std::string name;
+        std::span<const std::byte> bytes;
+        std::uint64_t offset = 0;  ///< in the file
+        std::uint64_t size = 0;    ///< in memory
+    };
+    [[nodiscard]] std::span<const Section> sections() const { return sections_; }
+    /// nullptr if there is none of that name.
+    [[nodiscard]] const Section* section(std::string_view name) const;
+    /// A place where the loader writes an address.
+    struct Relocation {
+        std::uint64_t offset = 0;  ///< in the section
+        std::uint32_t type = 0;
+        std::string symbol;
+        std::string symbol_section;  ///< where the symbol lies; empty if it is not in this file
+        std::uint64_t value = 0;     ///< offset in symbol_section, with the addend
+    };
+    /// The relocations of a section.
+    [[nodiscard]] std::vector<Relocation> relocations(std::string_view section) const;
     /// The version of the file format in its header: "ELF ABI 65, version 8".
     [[nodiscard]] std::string abi() const;
 
 private:
-    struct Section {
-        std::string name;
-        Text text;
-    };
     void read_header();
     void read_sections();
 
@@ -44,7 +60,7 @@ private:
     std::optional<int> sm_;
     int abi_ = 0;
     int abi_version_ = 0;
-    std::vector<Section> texts_;
+    std::vector<Section> sections_;  ///< all, in the order of the file
 };
 
 }  // namespace gputomo::device

@@ -1,4 +1,5 @@
 // Logic, shifts, counts of bits, bit fields and permutations of bytes.
+#include "sim/exec/lookup.hpp"
 #include "sim/exec/meaning.hpp"
 #include "sim/exec/operand_shapes.hpp"
 
@@ -112,26 +113,18 @@ void bfi(const Operation& op, LaneValues* r, std::uint32_t mask) {
         r[op.destination][l] = bits_of<T>(base);
     });
 }
-/// Each bit of the result is the row of the truth table that the three sources' bits select.
-std::uint32_t lookup3(std::uint8_t table, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-    std::uint32_t out = 0;
-    for (std::uint32_t row = 0; row < 8; ++row)
-        if (((table >> row) & 1) != 0)
-            out |= ((row & 4) != 0 ? a : ~a) & ((row & 2) != 0 ? b : ~b) & ((row & 1) != 0 ? c : ~c);
-    return out;
-}
-std::uint32_t lookup3(const Operation& op, const LaneValues* r, int l) {
+std::uint32_t looked_up(const Operation& op, const LaneValues* r, int l) {
     return lookup3(op.mode, read<std::uint32_t>(op, r, 0, l), read<std::uint32_t>(op, r, 1, l),
                    read<std::uint32_t>(op, r, 2, l));
 }
 void lop3(const Operation& op, LaneValues* r, std::uint32_t mask) {
-    for_lanes(mask, [&](int l) { r[op.destination][l] = lookup3(op, r, l); });
+    for_lanes(mask, [&](int l) { r[op.destination][l] = looked_up(op, r, l); });
 }
 /// lop3 with a predicate: source 3 is the predicate to combine with.
 template <Combine how>
 void lop3_predicate(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
-        const std::uint32_t out = lookup3(op, r, l);
+        const std::uint32_t out = looked_up(op, r, l);
         const bool other = read<bool>(op, r, 3, l), test = out != 0;
         const bool result = how == Combine::and_ ? test && other : how == Combine::or_ ? test || other : test != other;
         r[op.destination][l] = out;

@@ -1,5 +1,6 @@
 // Instructions that exchange data between the lanes of a warp: shuffles, votes, matches, reductions.
 #include "sim/exec/lanes.hpp"
+#include "sim/exec/shuffle.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -9,41 +10,17 @@ namespace {
 
 using ptx::Opcode;
 
-enum class Shuffle : std::uint8_t { up, down, butterfly, index };
-
 /// shfl.sync d|p, a, b, c, members (PTX ISA, shfl.sync): c packs the clamp and the segment mask.
 template <Shuffle how>
 void shuffle(const Operation& op, LaneValues* r, std::uint32_t mask) {
     LaneValues result{};
     std::uint32_t in_range = 0;
     for_lanes(mask, [&](int lane) {
-        const auto b = read<std::uint32_t>(op, r, 1, lane) & 31, c = read<std::uint32_t>(op, r, 2, lane);
-        const std::uint32_t segment = (c >> 8) & 31, clamp = c & 31;
+        const auto b = read<std::uint32_t>(op, r, 1, lane), c = read<std::uint32_t>(op, r, 2, lane);
         const auto self = static_cast<std::uint32_t>(lane);
-        const std::uint32_t low = self & segment, high = low | (clamp & ~segment & 31);
-        std::int32_t from = 0;
-        bool valid = false;
-        switch (how) {
-            case Shuffle::up:
-                from = static_cast<std::int32_t>(self) - static_cast<std::int32_t>(b);
-                valid = from >= static_cast<std::int32_t>(high);
-                break;
-            case Shuffle::down:
-                from = static_cast<std::int32_t>(self + b);
-                valid = from <= static_cast<std::int32_t>(high);
-                break;
-            case Shuffle::butterfly:
-                from = static_cast<std::int32_t>(self ^ b);
-                valid = from <= static_cast<std::int32_t>(high);
-                break;
-            case Shuffle::index:
-                from = static_cast<std::int32_t>(low | (b & ~segment & 31));
-                valid = from <= static_cast<std::int32_t>(high);
-                break;
-        }
-        if (!valid) from = lane;
-        result[self] = as<std::uint32_t>(r[op.source[0]][static_cast<std::size_t>(from)]);
-        if (valid) in_range |= 1U << self;
+        const ShuffleSource from = shuffle_source(how, self, b, c);
+        result[self] = as<std::uint32_t>(r[op.source[0]][from.lane]);
+        if (from.valid) in_range |= 1U << self;
     });
     for_lanes(mask, [&](int l) {
         r[op.destination][l] = result[static_cast<std::size_t>(l)];

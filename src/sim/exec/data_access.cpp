@@ -1,5 +1,6 @@
 #include "sim/exec/data_access.hpp"
 
+#include "sim/exec/atomic.hpp"
 #include "sim/exec/lane_fault.hpp"
 #include "sim/exec/lanes.hpp"
 
@@ -23,51 +24,16 @@ std::uint64_t load_bits(const std::byte* from, const Operation& op) {
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << shift) >> shift);
 }
 
-enum Atomic : std::uint8_t { kAdd, kMin, kMax, kExchange, kCompareSwap, kAnd, kOr, kXor, kIncrement, kDecrement };
-
-template <class T>
-T atomic_result(std::uint8_t mode, T old, T a, T b) {
-    switch (mode) {
-        case kAdd:
-            if constexpr (std::is_integral_v<T>)
-                return static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) +
-                                      static_cast<std::make_unsigned_t<T>>(a));
-            else
-                return old + a;
-        case kMin: return std::min(old, a);
-        case kMax: return std::max(old, a);
-        case kExchange: return a;
-        case kCompareSwap: return old == a ? b : old;
-        case kIncrement: return old >= a ? T{0} : static_cast<T>(old + 1);
-        case kDecrement: return old == T{0} || old > a ? a : static_cast<T>(old - 1);
-        default: break;
-    }
-    if constexpr (std::is_integral_v<T>) {
-        if (mode == kAnd) return static_cast<T>(old & a);
-        if (mode == kOr) return static_cast<T>(old | a);
-        if (mode == kXor) return static_cast<T>(old ^ a);
-    }
-    return old;
-}
-
-template <class T>
-std::uint64_t apply_atomic(std::uint8_t mode, std::byte* at, std::uint64_t a, std::uint64_t b) {
-    T old;
-    std::memcpy(&old, at, sizeof old);
-    const T result = atomic_result(mode, old, as<T>(a), as<T>(b));
-    std::memcpy(at, &result, sizeof result);
-    return bits_of(old);
-}
-
 std::uint64_t apply_atomic(const Operation& op, std::byte* at, std::uint64_t a, std::uint64_t b) {
+    const auto mode = static_cast<Atomic>(op.mode);
     switch (op.type) {
-        case Type::s32: return apply_atomic<std::int32_t>(op.mode, at, a, b);
-        case Type::s64: return apply_atomic<std::int64_t>(op.mode, at, a, b);
-        case Type::f32: return apply_atomic<float>(op.mode, at, a, b);
-        case Type::f64: return apply_atomic<double>(op.mode, at, a, b);
+        case Type::s32: return apply_atomic<std::int32_t>(mode, at, a, b);
+        case Type::s64: return apply_atomic<std::int64_t>(mode, at, a, b);
+        case Type::f32: return apply_atomic<float>(mode, at, a, b);
+        case Type::f64: return apply_atomic<double>(mode, at, a, b);
         default:
-            return op.bytes == 8 ? apply_atomic<std::uint64_t>(op.mode, at, a, b)
-                                 : apply_atomic<std::uint32_t>(op.mode, at, a, b);
+            return op.bytes == 8 ? apply_atomic<std::uint64_t>(mode, at, a, b)
+                                 : apply_atomic<std::uint32_t>(mode, at, a, b);
     }
 }
 

@@ -1,0 +1,228 @@
+// Single and double precision: arithmetic, comparisons, and the approximations of the multi-function unit (MUFU).
+#include "sass/form.hpp"
+#include "sim/machine_code/rounding.hpp"
+#include "sim/machine_code/warp.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+
+namespace gputomo::sim::machine_code {
+namespace {
+
+using sass::Modifier;
+using sass::Operation;
+
+bool flushes(const sass::Instruction& instruction) {
+    constexpr unsigned kFlushBoth = 2;  // Modifier::denormals: FTZ
+    return instruction.value(Modifier::ftz) != 0 || instruction.value(Modifier::denormals) == kFlushBoth;
+}
+
+constexpr auto kSum = [](auto a, auto b, auto) { return a + b; };
+constexpr auto kProduct = [](auto a, auto b, auto) { return a * b; };
+constexpr auto kFused = [](auto a, auto b, auto c) { return std::fma(a, b, c); };
+
+template <auto function, int operands>
+void single(Warp& warp, const Step& step, std::uint32_t mask) {
+    const bool flush = flushes(step.instruction), saturate = step.instruction.value(Modifier::saturate) != 0;
+    const Rounding rounding = rounding_of(step.instruction.value(Modifier::rounding));
+    const View a = warp.view(step, 0), b = warp.view(step, 1), c = operands > 2 ? warp.view(step, 2) : b;
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) {
+        const float value =
+            rounded_result(rounding, function, float_of(a[l], flush), float_of(b[l], flush), float_of(c[l], flush));
+        out[l] = result_bits(value, flush, saturate);
+    });
+}
+
+void store(std::uint32_t* low, std::uint32_t* high, int lane, std::uint64_t bits) {
+    low[lane] = static_cast<std::uint32_t>(bits);
+    high[lane] = static_cast<std::uint32_t>(bits >> 32);
+}
+
+template <auto function, int operands>
+void twice(Warp& warp, const Step& step, std::uint32_t mask) {
+    const Rounding rounding = rounding_of(step.instruction.value(Modifier::rounding));
+    const WideView a = warp.wide(step, 0), b = warp.wide(step, 1), c = operands > 2 ? warp.wide(step, 2) : b;
+    std::uint32_t *const low = warp.result(step), *const high = warp.result(step, 1);
+    for_lanes(mask, [&](int l) {
+        const double value = rounded_result(rounding, function, std::bit_cast<double>(a[l]),
+                                            std::bit_cast<double>(b[l]), std::bit_cast<double>(c[l]));
+        store(low, high, l, std::bit_cast<std::uint64_t>(value));
+    });
+}
+
+template <class T>
+bool compared(unsigned code, T a, T b) {
+    const unsigned order = a < b ? 1 : a == b ? 2 : a > b ? 4 : 8;
+    return (code & order) != 0;
+}
+
+void set_compared(Warp& warp, const Step& step, std::uint32_t test, std::uint32_t mask) {
+    const std::uint32_t other = warp.holds(step, 0);
+    const unsigned how = step.instruction.value(Modifier::combine);
+    const auto combined = [&](std::uint32_t t) { return how == 0 ? t & other : how == 1 ? t | other : t ^ other; };
+    warp.set_predicate(step.predicate_out[0], combined(test), mask);
+    warp.set_predicate(step.predicate_out[1], combined(~test), mask);
+}
+
+std::uint32_t compared_lanes(Warp& warp, const Step& step, std::uint32_t mask) {
+    const unsigned code = step.instruction.value(Modifier::compare);
+    const bool flush = step.instruction.value(Modifier::ftz) != 0;
+    const View a = warp.view(step, 0), b = warp.view(step, 1);
+    std::uint32_t test = 0;
+    for_lanes(mask, [&](int l) {
+        test |= static_cast<std::uint32_t>(compared(code, float_of(a[l], flush), float_of(b[l], flush))) << l;
+    });
+    return test;
+}
+
+void fsetp(Warp& warp, const Step& step, std::uint32_t mask) {
+    set_compared(warp, step, compared_lanes(warp, step, mask), mask);
+}
+
+void fset(Warp& warp, const Step& step, std::uint32_t mask) {
+    const std::uint32_t test = compared_lanes(warp, step, mask), other = warp.holds(step, 0);
+    const unsigned how = step.instruction.value(Modifier::combine);
+    const std::uint32_t value = how == 0 ? test & other : how == 1 ? test | other : test ^ other;
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) { out[l] = ((value >> l) & 1) != 0 ? std::bit_cast<std::uint32_t>(1.0F) : 0; });
+}
+
+void fsel(Warp& warp, const Step& step, std::uint32_t mask) {
+    const bool flush = step.instruction.value(Modifier::ftz) != 0;
+    const View a = warp.view(step, 0), b = warp.view(step, 1);
+    const std::uint32_t first = warp.holds(step, 0);
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) {
+        const std::uint32_t bits = ((first >> l) & 1) != 0 ? a[l] : b[l];
+        out[l] = flush && is_subnormal(bits) ? bits & 0x80000000 : bits;
+    });
+}
+
+/// Negative zero counts as less than positive zero.
+template <class T>
+bool less(T a, T b) {
+    return a < b || (a == b && std::signbit(a) && !std::signbit(b));
+}
+
+void fmnmx(Warp& warp, const Step& step, std::uint32_t mask) {
+    const bool flush = step.instruction.value(Modifier::ftz) != 0, keeps_nan = step.instruction.value(Modifier::nan);
+    const View a = warp.view(step, 0), b = warp.view(step, 1);
+    const std::uint32_t smaller = warp.holds(step, 0);
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) {
+        const float x = float_of(a[l], flush), y = float_of(b[l], flush);
+        float value = less(x, y) == (((smaller >> l) & 1) != 0) ? x : y;
+        if (std::isnan(x)) value = keeps_nan ? x : y;
+        if (std::isnan(y)) value = keeps_nan ? y : x;
+        out[l] = result_bits(value, false, false);
+    });
+}
+
+/// DSETP; with MIN or MAX the first predicate says that the first operand is the result, the second one that both are
+/// no numbers.
+void dsetp(Warp& warp, const Step& step, std::uint32_t mask) {
+    constexpr unsigned kMin = 0, kMax = 15;
+    const unsigned code = step.instruction.value(Modifier::compare_or_minmax);
+    const WideView a = warp.wide(step, 0), b = warp.wide(step, 1);
+    std::uint32_t test = 0, neither = 0;
+    for_lanes(mask, [&](int l) {
+        const auto x = std::bit_cast<double>(a[l]), y = std::bit_cast<double>(b[l]);
+        bool result = false;
+        if (code == kMin || code == kMax)
+            result = std::isnan(y) ? !std::isnan(x) : code == kMin ? less(x, y) : less(y, x);
+        else
+            result = compared(code, x, y);
+        test |= static_cast<std::uint32_t>(result) << l;
+        neither |= static_cast<std::uint32_t>(std::isnan(x) && std::isnan(y)) << l;
+    });
+    if (code != kMin && code != kMax) return set_compared(warp, step, test, mask);
+    warp.set_predicate(step.predicate_out[0], test, mask);
+    warp.set_predicate(step.predicate_out[1], neither, mask);
+}
+
+/// Whether a division needs the routine for special values. The fast path computes with the reciprocal of the divisor
+/// and with remainders of 24 bits less than the dividend, and all of these have to be normal numbers.
+bool needs_routine(float a, float b) {
+    if (!std::isnormal(a) || !std::isnormal(b)) return true;
+    constexpr int kLargestDivisor = 124, kSmallestDividend = -98, kLargestQuotient = 124;
+    const int of_a = std::ilogb(a), of_b = std::ilogb(b), quotient = of_a - of_b;
+    return std::abs(of_b) > kLargestDivisor || of_a < kSmallestDividend || std::abs(quotient) > kLargestQuotient;
+}
+
+void fchk(Warp& warp, const Step& step, std::uint32_t mask) {
+    const View a = warp.view(step, 0), b = warp.view(step, 1);
+    std::uint32_t test = 0;
+    for_lanes(mask, [&](int l) {
+        test |= static_cast<std::uint32_t>(needs_routine(std::bit_cast<float>(a[l]), std::bit_cast<float>(b[l]))) << l;
+    });
+    warp.set_predicate(step.predicate_out[0], test, mask);
+}
+
+/// The values of Modifier::function.
+enum class Function : std::uint8_t { cos, sin, ex2, lg2, rcp, rsq, rcp64h, rsq64h, sqrt, tanh };
+
+/// Computed in double precision and rounded once.
+double function_value(Function function, double x) {
+    switch (function) {
+        case Function::cos: return std::cos(2 * std::numbers::pi * std::remainder(x, 1.0));
+        case Function::sin: return std::sin(2 * std::numbers::pi * std::remainder(x, 1.0));
+        case Function::ex2: return std::exp2(x);
+        case Function::lg2: return std::log2(x);
+        case Function::rcp: return 1 / x;
+        case Function::rsq: return 1 / std::sqrt(x);
+        case Function::sqrt: return std::sqrt(x);
+        default: return std::tanh(x);
+    }
+}
+
+/// The upper word of the reciprocal, or of that of the root, of a double whose upper word is given.
+std::uint32_t upper_of_function(Function function, std::uint32_t upper) {
+    constexpr std::uint32_t kExponent = 0x7FF00000;
+    if ((upper & kExponent) == 0) return (upper & 0x80000000) | kExponent;
+    const auto x = std::bit_cast<double>(std::uint64_t{upper} << 32);
+    const double value = function == Function::rcp64h ? 1 / x : 1 / std::sqrt(x);
+    const auto bits = static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(value) >> 32);
+    return (bits & kExponent) == 0 ? bits & 0x80000000 : bits;
+}
+
+void mufu(Warp& warp, const Step& step, std::uint32_t mask) {
+    const auto function = static_cast<Function>(step.instruction.value(Modifier::function));
+    const View a = warp.view(step, 0);
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) {
+        if (function == Function::rcp64h || function == Function::rsq64h)
+            out[l] = upper_of_function(function, a[l]);
+        else
+            out[l] = result_bits(static_cast<float>(function_value(function, float_of(a[l], true))), true, false);
+    });
+}
+
+}  // namespace
+
+Execute float_execution(Step& step) {
+    const sass::Instruction& instruction = step.instruction;
+    constexpr unsigned kMultiplyZero = 1, kNoScale = 4;
+    if (instruction.value(Modifier::denormals) == kMultiplyZero || instruction.value(Modifier::xorsign) != 0)
+        return nullptr;
+    switch (instruction.operation) {
+        case Operation::FADD: return single<kSum, 2>;
+        case Operation::FMUL: return instruction.value(Modifier::scale) == kNoScale ? single<kProduct, 2> : nullptr;
+        case Operation::FFMA: return single<kFused, 3>;
+        case Operation::DADD: return twice<kSum, 2>;
+        case Operation::DMUL: return twice<kProduct, 2>;
+        case Operation::DFMA: return twice<kFused, 3>;
+        case Operation::FSETP: return fsetp;
+        case Operation::FSET: return fset;
+        case Operation::FSEL: return fsel;
+        case Operation::FMNMX: return fmnmx;
+        case Operation::DSETP: return dsetp;
+        case Operation::FCHK: return fchk;
+        case Operation::MUFU: return instruction.has(Modifier::function) ? mufu : nullptr;
+        default: return nullptr;
+    }
+}
+
+}  // namespace gputomo::sim::machine_code

@@ -1,0 +1,167 @@
+// Pairs of half-precision numbers: f16 and bf16.
+#include "sass/form.hpp"
+#include "sim/exec/half_format.hpp"
+#include "sim/machine_code/rounding.hpp"
+#include "sim/machine_code/warp.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+namespace gputomo::sim::machine_code {
+namespace {
+
+using sass::Modifier;
+using sass::Operation;
+
+/// The values of the modifiers that choose halves, such as Modifier::half_a.
+enum class Halves : std::uint8_t { both, unused, low, high, high_negated };
+
+std::uint16_t half_at(std::uint32_t word, Halves halves, int part) {
+    const bool upper = halves == Halves::both || halves == Halves::high_negated ? part == 1 : halves == Halves::high;
+    const auto bits = static_cast<std::uint16_t>(upper ? word >> 16 : word);
+    return halves == Halves::high_negated && part == 1 ? bits ^ 0x8000 : bits;
+}
+
+template <class F>
+double half_value(std::uint16_t bits, bool flush) {
+    if (flush && (bits & F::kInfinity) == 0) bits &= 0x8000;
+    return value_of<F>(bits);
+}
+
+template <class F>
+std::uint32_t half_bits(double value, bool flush, bool saturate) {
+    if (saturate) value = value > 0 ? std::min(value, 1.0) : 0.0;
+    const std::uint16_t bits = rounded<F>(value);
+    return flush && (bits & F::kInfinity) == 0 ? bits & 0x8000 : bits;
+}
+
+struct Operands {
+    std::array<View, 3> views{};
+    std::array<Halves, 3> halves{};
+    bool flush = false;
+    [[nodiscard]] std::uint16_t at(int which, int lane, int part) const {
+        const auto i = static_cast<std::size_t>(which);
+        return half_at(views[i][lane], halves[i], part);
+    }
+};
+
+Operands operands_of(Warp& warp, const Step& step) {
+    const sass::Instruction& instruction = step.instruction;
+    Operands operands;
+    for (int i = 0; i < step.source_count; ++i) operands.views[static_cast<std::size_t>(i)] = warp.view(step, i);
+    const unsigned b = instruction.has(Modifier::signed_half_b) ? instruction.value(Modifier::signed_half_b)
+                                                                : instruction.value(Modifier::half_b);
+    operands.halves = {static_cast<Halves>(instruction.value(Modifier::half_a)), static_cast<Halves>(b),
+                       static_cast<Halves>(instruction.value(Modifier::half_c))};
+    operands.flush = instruction.value(Modifier::ftz) != 0 || instruction.value(Modifier::half_denormals) == 2 ||
+                     instruction.value(Modifier::denormals) == 2;
+    return operands;
+}
+
+constexpr auto kSumOfTwo = [](double a, double b, double) { return odd_sum(a, b); };
+constexpr auto kProductOfTwo = [](double a, double b, double) { return a * b; };  // at most 22 bits: exact
+constexpr auto kFusedOfThree = [](double a, double b, double c) { return odd_sum(a * b, c); };
+
+template <class F, auto function>
+void pair(Warp& warp, const Step& step, std::uint32_t mask) {
+    const Operands operands = operands_of(warp, step);
+    const bool saturate = step.instruction.value(Modifier::saturate) != 0;
+    const bool third = step.source_count > 2;
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) {
+        std::uint32_t word = 0;
+        for (int part = 0; part < 2; ++part) {
+            const auto value = [&](int i) { return half_value<F>(operands.at(i, l, part), operands.flush); };
+            word |= half_bits<F>(function(value(0), value(1), third ? value(2) : 0.0), operands.flush, saturate)
+                    << (16 * part);
+        }
+        out[l] = word;
+    });
+}
+
+/// HADD2.F32: the sum of two halves in single precision, which widens a half where the other one is zero.
+void add_wide(Warp& warp, const Step& step, std::uint32_t mask) {
+    const Operands operands = operands_of(warp, step);
+    const bool saturate = step.instruction.value(Modifier::saturate) != 0;
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) {
+        const auto a = static_cast<float>(half_value<F16>(operands.at(0, l, 0), operands.flush));
+        const auto b = static_cast<float>(half_value<F16>(operands.at(1, l, 0), operands.flush));
+        out[l] = result_bits(a + b, operands.flush, saturate);
+    });
+}
+
+template <class F>
+void minmax_pair(Warp& warp, const Step& step, std::uint32_t mask) {
+    const Operands operands = operands_of(warp, step);
+    const std::uint32_t smaller = warp.holds(step, 0);
+    const bool keeps_nan = step.instruction.value(Modifier::nan) != 0;
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) {
+        const bool min = ((smaller >> l) & 1) != 0;
+        std::uint32_t word = 0;
+        for (int part = 0; part < 2; ++part) {
+            const double a = half_value<F>(operands.at(0, l, part), operands.flush);
+            const double b = half_value<F>(operands.at(1, l, part), operands.flush);
+            const bool less = a < b || (a == b && std::signbit(a) && !std::signbit(b));
+            double value = less == min ? a : b;
+            if (std::isnan(a)) value = keeps_nan ? a : b;
+            if (std::isnan(b)) value = keeps_nan ? b : a;
+            word |= half_bits<F>(value, operands.flush, false) << (16 * part);
+        }
+        out[l] = word;
+    });
+}
+
+template <class F>
+void compare_pair(Warp& warp, const Step& step, std::uint32_t mask) {
+    const Operands operands = operands_of(warp, step);
+    const unsigned code = step.instruction.value(Modifier::compare);
+    const bool both = step.instruction.value(Modifier::half_and) != 0;
+    const unsigned how = step.instruction.value(Modifier::combine);
+    std::array<std::uint32_t, 2> test{};
+    for_lanes(mask, [&](int l) {
+        for (int part = 0; part < 2; ++part) {
+            const double a = half_value<F>(operands.at(0, l, part), operands.flush);
+            const double b = half_value<F>(operands.at(1, l, part), operands.flush);
+            const unsigned order = a < b ? 1 : a == b ? 2 : a > b ? 4 : 8;
+            test[static_cast<std::size_t>(part)] |= static_cast<std::uint32_t>((code & order) != 0) << l;
+        }
+    });
+    const std::uint32_t other = warp.holds(step, 0);
+    const auto combined = [&](std::uint32_t t) { return how == 0 ? t & other : how == 1 ? t | other : t ^ other; };
+    // With .H_AND the first predicate needs both halves, and the second one is its complement.
+    const std::uint32_t first = both ? test[0] & test[1] : test[0];
+    const std::uint32_t second = both ? ~(test[0] & test[1]) : test[1];
+    warp.set_predicate(step.predicate_out[0], combined(first), mask);
+    warp.set_predicate(step.predicate_out[1], combined(second), mask);
+}
+
+}  // namespace
+
+Execute half_execution(Step& step) {
+    const sass::Instruction& instruction = step.instruction;
+    const auto* const row = instruction.form->row;
+    constexpr unsigned kBfloat = 2;
+    const bool bfloat = instruction.value(Modifier::bf16_v2) != 0 ||
+                        instruction.value(Modifier::half_format) == kBfloat ||
+                        instruction.value(Modifier::half_compare_format) == kBfloat;
+    const bool plain = instruction.value(Modifier::half_denormals) % 2 == 0 &&
+                       instruction.value(Modifier::denormals) != 1 && instruction.value(Modifier::xorsign) == 0;
+    if (!plain || row->modifiers.find(".RELU") != std::string_view::npos) return nullptr;
+    switch (instruction.operation) {
+        case Operation::HADD2:
+            if (row->modifiers.find(".F32") != std::string_view::npos) return add_wide;
+            return bfloat ? pair<BF16, kSumOfTwo> : pair<F16, kSumOfTwo>;
+        case Operation::HMUL2: return bfloat ? pair<BF16, kProductOfTwo> : pair<F16, kProductOfTwo>;
+        case Operation::HFMA2:
+            if (instruction.value(Modifier::half_format) == 1) return nullptr;  // accumulates in single precision
+            return bfloat ? pair<BF16, kFusedOfThree> : pair<F16, kFusedOfThree>;
+        case Operation::HMNMX2: return bfloat ? minmax_pair<BF16> : minmax_pair<F16>;
+        case Operation::HSETP2: return bfloat ? compare_pair<BF16> : compare_pair<F16>;
+        default: return nullptr;
+    }
+}
+
+}  // namespace gputomo::sim::machine_code

@@ -1,0 +1,301 @@
+// Loads, stores and atomics on the simulated device's memory.
+#include "sass/form.hpp"
+#include "sim/exec/atomic.hpp"
+#include "sim/exec/half_format.hpp"
+#include "sim/exec/lane_fault.hpp"
+#include "sim/exec/program.hpp"
+#include "sim/machine_code/warp.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace gputomo::sim::machine_code {
+namespace {
+
+using sass::Modifier;
+using sass::Operation;
+
+enum class Space : std::uint8_t { generic, global, shared, local };
+
+/// The address that a lane computes.
+std::uint64_t address_at(const Warp& warp, const Address& address, Space space, int lane) {
+    const auto l = static_cast<std::size_t>(lane);
+    std::uint64_t base = 0;
+    if (address.reg != sass::kZeroRegister) {
+        base = warp.registers[address.reg][l];
+        if (address.wide) base |= std::uint64_t{warp.registers[address.reg + 1U][l]} << 32;
+        base *= address.scale;
+    }
+    const bool near = space == Space::shared || space == Space::local;
+    if (address.has_uniform && address.uniform != sass::kZeroUniformRegister) {
+        base += warp.uniforms[address.uniform];
+        if (!near) base += std::uint64_t{warp.uniforms[address.uniform + 1U]} << 32;
+    }
+    base += static_cast<std::uint64_t>(address.offset);
+    return near ? base & 0xFFFFFFFF : base;
+}
+
+/// The host's bytes behind an address; throws LaneFault where there are none.
+std::byte* bytes_at(Warp& warp, Space space, std::uint64_t address, std::uint64_t bytes, int lane) {
+    std::uint64_t offset = address;
+    if (space == Space::generic) {
+        space = Space::global;
+        if (address - kSharedWindow < kWindowSize) {
+            space = Space::shared;
+            offset = address - kSharedWindow;
+        } else if (address - kLocalWindow < kWindowSize) {
+            space = Space::local;
+            offset = address - kLocalWindow;
+        }
+    }
+    std::byte* found = nullptr;
+    if (space == Space::global) {
+        found = warp.block.global->resolve(address, bytes);
+    } else if (space == Space::shared) {
+        if (offset + bytes <= warp.block.shared.size()) found = warp.block.shared.data() + offset;
+    } else if (offset + bytes <= warp.local_bytes) {
+        found = warp.local.data() + static_cast<std::uint64_t>(lane) * warp.local_bytes + offset;
+    }
+    if (found == nullptr) throw LaneFault(lane, fmt::format("illegal address 0x{:x} ({} bytes)", address, bytes));
+    if (address % bytes != 0)
+        throw LaneFault(lane, fmt::format("misaligned address 0x{:x} ({} bytes)", address, bytes));
+    return found;
+}
+
+/// The values of Modifier::width that are shorter than a word.
+enum : unsigned { kU8, kS8, kU16, kS16 };
+
+std::uint32_t extended(std::uint32_t word, unsigned width) {
+    switch (width) {
+        case kU8: return word & 0xFF;
+        case kS8: return static_cast<std::uint32_t>(static_cast<std::int32_t>(word << 24) >> 24);
+        case kU16: return word & 0xFFFF;
+        case kS16: return static_cast<std::uint32_t>(static_cast<std::int32_t>(word << 16) >> 16);
+        default: return word;
+    }
+}
+
+template <Space space>
+void load(Warp& warp, const Step& step, std::uint32_t mask) {
+    const unsigned width = step.instruction.value(Modifier::width);
+    const int words = std::max(1, step.bytes / 4);
+    std::array<std::uint32_t*, 4> out{};
+    for (int i = 0; i < words; ++i) out[static_cast<std::size_t>(i)] = warp.result(step, i);
+    for_lanes(mask, [&](int l) {
+        const std::byte* const from = bytes_at(warp, space, address_at(warp, step.address, space, l), step.bytes, l);
+        std::array<std::uint32_t, 4> values{};
+        std::memcpy(values.data(), from, step.bytes);
+        for (std::size_t i = 0; i < static_cast<std::size_t>(words); ++i) out[i][l] = extended(values[i], width);
+    });
+    warp.set_predicate(step.predicate_out[0], 0, mask);
+}
+
+template <Space space>
+void store(Warp& warp, const Step& step, std::uint32_t mask) {
+    const int words = std::max(1, step.bytes / 4);
+    std::array<View, 4> from{};
+    for (int i = 0; i < words; ++i) from[static_cast<std::size_t>(i)] = warp.view(step, 0, i);
+    for_lanes(mask, [&](int l) {
+        std::array<std::uint32_t, 4> values{};
+        for (std::size_t i = 0; i < static_cast<std::size_t>(words); ++i) values[i] = from[i].raw(l);
+        std::memcpy(bytes_at(warp, space, address_at(warp, step.address, space, l), step.bytes, l), values.data(),
+                    step.bytes);
+    });
+}
+
+void load_constant(Warp& warp, const Step& step, std::uint32_t mask) {
+    const unsigned width = step.instruction.value(Modifier::constant_width);
+    const std::vector<std::uint32_t>& bank = (*warp.block.constants)[step.bank];
+    const auto* const bytes = reinterpret_cast<const std::byte*>(bank.data());
+    std::uint32_t *const low = warp.result(step), *const high = step.bytes == 8 ? warp.result(step, 1) : nullptr;
+    for_lanes(mask, [&](int l) {
+        std::uint64_t offset = static_cast<std::uint64_t>(step.address.offset);
+        if (step.address.has_uniform && step.address.uniform != sass::kZeroUniformRegister)
+            offset += warp.uniforms[step.address.uniform];
+        else if (step.address.reg != sass::kZeroRegister)
+            offset += warp.registers[step.address.reg][static_cast<std::size_t>(l)];
+        offset &= 0xFFFFFFFF;
+        std::array<std::uint32_t, 2> words{};
+        if (offset + step.bytes > 4 * bank.size())
+            throw LaneFault(l, fmt::format("illegal offset {:#x} in constant bank {} of {:#x} bytes", offset, step.bank,
+                                           4 * bank.size()));
+        std::memcpy(words.data(), bytes + offset, step.bytes);
+        low[l] = extended(words[0], width);
+        if (high != nullptr) high[l] = words[1];
+    });
+}
+
+/// What an atomic adds to and compares as.
+enum class Number : std::uint8_t { u32, s32, u64, s64, f32, f32_flushed, f64, f16x2, bf16x2 };
+
+std::uint64_t bytes_of(Number number) {
+    return number == Number::u64 || number == Number::s64 || number == Number::f64 ? 8 : 4;
+}
+
+float flushed(float value) { return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0F, value) : value; }
+
+template <class F>
+std::uint64_t add_halves(std::byte* at, std::uint64_t addend) {
+    std::uint32_t old = 0, sum = 0;
+    std::memcpy(&old, at, sizeof old);
+    for (int part = 0; part < 2; ++part) {
+        const auto half = [&](std::uint64_t word) {
+            return value_of<F>(static_cast<std::uint16_t>(word >> (16 * part)));
+        };
+        sum |= static_cast<std::uint32_t>(rounded<F>(odd_sum(half(old), half(addend)))) << (16 * part);
+    }
+    std::memcpy(at, &sum, sizeof sum);
+    return old;
+}
+
+std::uint64_t perform(Number number, Atomic mode, std::byte* at, std::uint64_t a, std::uint64_t b) {
+    switch (number) {
+        case Number::s32: return apply_atomic<std::int32_t>(mode, at, a, b);
+        case Number::u64: return apply_atomic<std::uint64_t>(mode, at, a, b);
+        case Number::s64: return apply_atomic<std::int64_t>(mode, at, a, b);
+        case Number::f32: return apply_atomic<float>(mode, at, a, b);
+        case Number::f64: return apply_atomic<double>(mode, at, a, b);
+        case Number::f16x2: return add_halves<F16>(at, a);
+        case Number::bf16x2: return add_halves<BF16>(at, a);
+        case Number::f32_flushed: {
+            float old = 0;
+            std::memcpy(&old, at, sizeof old);
+            const float sum = flushed(flushed(old) + flushed(std::bit_cast<float>(static_cast<std::uint32_t>(a))));
+            std::memcpy(at, &sum, sizeof sum);
+            return std::bit_cast<std::uint32_t>(old);
+        }
+        default: return apply_atomic<std::uint32_t>(mode, at, a, b);
+    }
+}
+
+/// Step::mode of an atomic: the operation, what it works on, and whether CAS returns its success.
+struct AtomicKind {
+    Atomic mode{};
+    Number number{};
+    bool returns_success = false;
+};
+std::uint32_t packed(const AtomicKind& kind) {
+    return static_cast<std::uint32_t>(kind.mode) | static_cast<std::uint32_t>(kind.number) << 8 |
+           static_cast<std::uint32_t>(kind.returns_success) << 16;
+}
+AtomicKind unpacked(std::uint32_t mode) {
+    return {static_cast<Atomic>(mode & 0xFF), static_cast<Number>(mode >> 8 & 0xFF), (mode >> 16) != 0};
+}
+
+/// Lanes one after another, the lowest first.
+template <Space space>
+void atomic(Warp& warp, const Step& step, std::uint32_t mask) {
+    const AtomicKind kind = unpacked(step.mode);
+    const std::uint64_t bytes = bytes_of(kind.number);
+    const bool wide = bytes == 8, second = step.source_count > 1;
+    const View a = warp.view(step, 0), b = second ? warp.view(step, 1) : a;
+    const View a_high = wide ? warp.view(step, 0, 1) : a, b_high = wide && second ? warp.view(step, 1, 1) : b;
+    std::uint32_t *const low = warp.result(step), *const high = wide ? warp.result(step, 1) : nullptr;
+    for_lanes(mask, [&](int l) {
+        std::byte* const at = bytes_at(warp, space, address_at(warp, step.address, space, l), bytes, l);
+        const std::uint64_t first = a.raw(l) | (wide ? std::uint64_t{a_high.raw(l)} << 32 : 0);
+        const std::uint64_t other = b.raw(l) | (wide ? std::uint64_t{b_high.raw(l)} << 32 : 0);
+        const std::uint64_t old = perform(kind.number, kind.mode, at, first, other);
+        if (kind.returns_success) {
+            low[l] = old == first ? 1 : 0;
+            return;
+        }
+        low[l] = static_cast<std::uint32_t>(old);
+        if (wide) high[l] = static_cast<std::uint32_t>(old >> 32);
+    });
+    warp.set_predicate(step.predicate_out[0], 0, mask);
+}
+
+/// ATOMS.POPC.INC: each lane counts one.
+void count_lanes(Warp& warp, const Step& step, std::uint32_t mask) {
+    for_lanes(mask, [&](int l) {
+        apply_atomic<std::uint32_t>(
+            Atomic::add, bytes_at(warp, Space::shared, address_at(warp, step.address, Space::shared, l), 4, l), 1, 0);
+    });
+}
+
+std::uint8_t width_bytes(const sass::Instruction& instruction) {
+    constexpr std::uint8_t kBytes[] = {1, 1, 2, 2, 4, 8, 16, 0};
+    for (const Modifier width : {Modifier::width, Modifier::wide_width, Modifier::constant_width})
+        if (instruction.has(width)) return kBytes[instruction.value(width) & 7];
+    return 4;
+}
+
+/// What an atomic instruction does; false where it is not executed.
+bool describe_atomic(const sass::Instruction& instruction, AtomicKind& kind) {
+    constexpr Atomic kOperations[] = {Atomic::add,  Atomic::min, Atomic::max,  Atomic::increment, Atomic::decrement,
+                                      Atomic::and_, Atomic::or_, Atomic::xor_, Atomic::exchange};
+    constexpr Number kNumbers[] = {Number::u32, Number::s32, Number::u64, Number::s64};
+    const auto text = instruction.form->row->modifiers;
+    if (instruction.has(Modifier::float_atomic)) {
+        const std::string_view format =
+            sass::text_of(Modifier::float_format, instruction.value(Modifier::float_format));
+        if (instruction.value(Modifier::float_atomic) != 0) return false;
+        kind.mode = Atomic::add;
+        if (format == "F32.FTZ.RN")
+            kind.number = Number::f32_flushed;
+        else if (format == "F32.RN")
+            kind.number = Number::f32;
+        else if (format == "F64.RN")
+            kind.number = Number::f64;
+        else if (format == "F16x2.RN")
+            kind.number = Number::f16x2;
+        else if (format == "BF16x2.RN")
+            kind.number = Number::bf16x2;
+        else
+            return false;
+        return true;
+    }
+    unsigned format = 0;
+    for (const Modifier which : {Modifier::atomic_format, Modifier::unsigned_atomic_format, Modifier::reduction_format})
+        if (instruction.has(which)) format = instruction.value(which);
+    if (format >= std::size(kNumbers)) return false;
+    kind.number = kNumbers[format];
+    if (instruction.has(Modifier::exchange) || text.find(".CAS") != std::string_view::npos) {
+        kind.mode = Atomic::compare_swap;
+        kind.returns_success = instruction.has(Modifier::exchange) && instruction.value(Modifier::exchange) != 0;
+        return true;
+    }
+    unsigned operation = 0;
+    for (const Modifier which : {Modifier::atomic, Modifier::global_atomic, Modifier::reduction})
+        if (instruction.has(which)) operation = instruction.value(which);
+    if (operation >= std::size(kOperations)) return false;
+    kind.mode = kOperations[operation];
+    return true;
+}
+
+}  // namespace
+
+Execute memory_execution(Step& step) {
+    const sass::Instruction& instruction = step.instruction;
+    step.bytes = width_bytes(instruction);
+    AtomicKind kind;
+    switch (instruction.operation) {
+        case Operation::LD: return load<Space::generic>;
+        case Operation::LDG: return load<Space::global>;
+        case Operation::LDS: return load<Space::shared>;
+        case Operation::LDL: return load<Space::local>;
+        case Operation::ST: return store<Space::generic>;
+        case Operation::STG: return store<Space::global>;
+        case Operation::STS: return store<Space::shared>;
+        case Operation::STL: return store<Space::local>;
+        case Operation::LDC:
+        case Operation::ULDC: return instruction.value(Modifier::constant_mode) == 0 ? load_constant : nullptr;
+        case Operation::ATOM:
+        case Operation::ATOMG:
+        case Operation::ATOMS:
+        case Operation::REDG:
+            if (instruction.form->row->modifiers.find(".POPC") != std::string_view::npos)
+                return step.destination.reg == sass::kZeroRegister ? count_lanes : nullptr;
+            if (!describe_atomic(instruction, kind)) return nullptr;
+            step.mode = packed(kind);
+            return instruction.operation == Operation::ATOMS  ? atomic<Space::shared>
+                   : instruction.operation == Operation::ATOM ? atomic<Space::generic>
+                                                              : atomic<Space::global>;
+        default: return nullptr;
+    }
+}
+
+}  // namespace gputomo::sim::machine_code

@@ -1,0 +1,269 @@
+// Moves, predicates as words, special registers, and exchanges between the lanes of a warp.
+#include "sass/form.hpp"
+#include "sim/exec/program.hpp"
+#include "sim/exec/shuffle.hpp"
+#include "sim/machine_code/warp.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace gputomo::sim::machine_code {
+namespace {
+
+using sass::Modifier;
+using sass::Operation;
+
+void mov(Warp& warp, const Step& step, std::uint32_t mask) {
+    const View a = warp.view(step, 0);
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) { out[l] = a[l]; });
+}
+
+void nothing(Warp&, const Step&, std::uint32_t) {}
+
+/// The predicates of a lane as the lowest seven bits of a word.
+std::uint32_t predicate_word(const std::array<std::uint32_t, 8>& predicates, int lane) {
+    std::uint32_t word = 0;
+    for (std::size_t i = 0; i < 7; ++i) word |= ((predicates[i] >> lane) & 1) << i;
+    return word;
+}
+
+void p2r(Warp& warp, const Step& step, std::uint32_t mask) {
+    const auto& predicates = step.destination.uniform ? warp.uniform_predicates : warp.predicates;
+    const View base = warp.view(step, 0), chosen = warp.view(step, 1);
+    const unsigned shift = 8U * step.instruction.value(Modifier::byte);
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) {
+        const std::uint32_t bits = chosen[l] & 0x7F;
+        out[l] = (base[l] & ~(bits << shift)) | (predicate_word(predicates, l) & bits) << shift;
+    });
+}
+
+void r2p(Warp& warp, const Step& step, std::uint32_t mask) {
+    const View word = warp.view(step, 0), chosen = warp.view(step, 1);
+    const unsigned shift = 8U * step.instruction.value(Modifier::byte);
+    const bool uniform = step.instruction.operation == Operation::UR2UP;
+    for (std::uint8_t i = 0; i < 7; ++i) {
+        std::uint32_t bits = 0, set = 0;
+        for_lanes(mask, [&](int l) {
+            set |= ((chosen[l] >> i) & 1) << l;
+            bits |= ((word[l] >> (shift + i)) & 1) << l;
+        });
+        if ((set & mask) != 0) warp.set_predicate({.number = i, .uniform = uniform}, bits, set & mask);
+    }
+}
+
+/// The first lane that takes part decides a uniform register.
+void r2ur(Warp& warp, const Step& step, std::uint32_t mask) {
+    const View a = warp.view(step, 0);
+    *warp.result(step) = a[std::countr_zero(mask)];
+    warp.set_predicate(step.predicate_out[0], kAllLanes, mask);
+}
+
+/// Special registers by number, as the table of src/sass names them.
+enum : std::uint8_t {
+    kLaneId = 0,
+    kClock = 1,
+    kVirtualId = 3,
+    kThread = 32,
+    kThreadX = 33,
+    kThreadY = 34,
+    kThreadZ = 35,
+    kBlockX = 37,
+    kBlockY = 38,
+    kBlockZ = 39,
+    kLocalHigh = 46,
+    kSharedHigh = 47,
+    kSharedLow = 48,
+    kLocalLow = 52,
+    kEqual = 56,
+    kLess = 57,
+    kLessEqual = 58,
+    kGreater = 59,
+    kGreaterEqual = 60,
+    kVirtualSm = 67,
+    kClockLow = 80,
+    kClockHigh = 81,
+    kTimerLow = 82,
+    kTimerHigh = 83,
+    kClusterBlock = 136,
+    kZero = 255
+};
+
+bool known_special(std::uint8_t number) {
+    constexpr std::uint8_t kKnown[] = {
+        kLaneId,    kClock,      kThread,    kThreadX,  kThreadY,   kThreadZ,      kBlockX,    kBlockY,  kBlockZ,
+        kLocalHigh, kSharedHigh, kSharedLow, kLocalLow, kEqual,     kLess,         kLessEqual, kGreater, kGreaterEqual,
+        kVirtualSm, kClockLow,   kClockHigh, kTimerLow, kTimerHigh, kClusterBlock, kZero};
+    return std::ranges::find(kKnown, number) != std::end(kKnown);
+}
+
+std::uint32_t special_of(const Warp& warp, std::uint8_t number, int lane) {
+    const BlockState& block = warp.block;
+    const auto l = static_cast<std::uint32_t>(lane);
+    const std::uint32_t thread = warp.number * kWarpSize + l;
+    const std::uint32_t x = thread % block.block[0], y = thread / block.block[0] % block.block[1],
+                        z = thread / block.block[0] / block.block[1];
+    switch (number) {
+        case kLaneId: return l;
+        case kThread: return x | y << 16 | z << 26;
+        case kThreadX: return x;
+        case kThreadY: return y;
+        case kThreadZ: return z;
+        case kBlockX: return block.index[0];
+        case kBlockY: return block.index[1];
+        case kBlockZ: return block.index[2];
+        case kLocalHigh: return static_cast<std::uint32_t>(kLocalWindow >> 32);
+        case kSharedHigh: return static_cast<std::uint32_t>(kSharedWindow >> 32);
+        case kEqual: return 1U << l;
+        case kLess: return (1U << l) - 1;
+        case kLessEqual: return (2U << l) - 1;
+        case kGreater: return ~((2U << l) - 1);
+        case kGreaterEqual: return ~((1U << l) - 1);
+        case kClock:
+        case kClockLow:
+        case kTimerLow: return static_cast<std::uint32_t>(block.clock);
+        case kClockHigh:
+        case kTimerHigh: return static_cast<std::uint32_t>(block.clock >> 32);
+        default: return 0;
+    }
+}
+
+void s2r(Warp& warp, const Step& step, std::uint32_t mask) {
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) { out[l] = special_of(warp, step.special, l); });
+}
+
+/// CS2R reads a pair of special registers unless it says .32.
+void cs2r(Warp& warp, const Step& step, std::uint32_t mask) {
+    std::uint32_t *const low = warp.result(step), *const high = warp.result(step, 1);
+    const bool pair = step.instruction.value(Modifier::clock_width) != 0;
+    const auto next = static_cast<std::uint8_t>(step.special + (step.special == kZero ? 0 : 1));
+    for_lanes(mask, [&](int l) {
+        low[l] = special_of(warp, step.special, l);
+        if (pair) high[l] = special_of(warp, next, l);
+    });
+}
+
+void b2r(Warp& warp, const Step& step, std::uint32_t mask) {
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) { out[l] = warp.barrier_result; });
+    warp.set_predicate(step.predicate_out[0], warp.barrier_result != 0 ? kAllLanes : 0, mask);
+}
+
+void vote(Warp& warp, const Step& step, std::uint32_t mask) {
+    const std::uint32_t votes = warp.holds(step, 0) & mask;
+    const unsigned how = step.instruction.value(Modifier::vote);
+    const bool all = votes == mask, any = votes != 0;
+    const bool result = how == 0 ? all : how == 1 ? any : all || !any;
+    std::uint32_t* const out = warp.result(step);
+    if (step.destination.uniform)
+        *out = votes;
+    else
+        for_lanes(mask, [&](int l) { out[l] = votes; });
+    warp.set_predicate(step.predicate_out[0], result ? kAllLanes : 0, mask);
+}
+
+void match(Warp& warp, const Step& step, std::uint32_t mask) {
+    const bool wide = step.instruction.value(Modifier::u64) != 0;
+    const bool all = step.instruction.form->row->modifiers.find(".ALL") != std::string_view::npos;
+    const View low = warp.view(step, 0), high = wide ? warp.view(step, 0, 1) : low;
+    Warp::Row result{};
+    std::uint32_t equal = 0;
+    for_lanes(mask, [&](int l) {
+        std::uint32_t same = 0;
+        for_lanes(mask, [&](int other) {
+            same |= static_cast<std::uint32_t>(low[l] == low[other] && high[l] == high[other]) << other;
+        });
+        const bool whole = same == mask;
+        result[static_cast<std::size_t>(l)] = all && !whole ? 0 : same;
+        equal |= static_cast<std::uint32_t>(whole) << l;
+    });
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) { out[l] = result[static_cast<std::size_t>(l)]; });
+    warp.set_predicate(step.predicate_out[0], equal, mask);
+}
+
+void redux(Warp& warp, const Step& step, std::uint32_t mask) {
+    enum : unsigned { kAnd, kOr, kXor, kSum, kMin, kMax };
+    const unsigned how = step.instruction.value(Modifier::redux);
+    const bool is_signed = step.instruction.value(Modifier::signed_redux) != 0;
+    const View a = warp.view(step, 0);
+    bool first = true;
+    std::uint32_t total = 0;
+    for_lanes(mask, [&](int l) {
+        const std::uint32_t value = a[l];
+        const bool less =
+            is_signed ? static_cast<std::int32_t>(value) < static_cast<std::int32_t>(total) : value < total;
+        if (first)
+            total = value;
+        else if (how == kAnd)
+            total &= value;
+        else if (how == kOr)
+            total |= value;
+        else if (how == kXor)
+            total ^= value;
+        else if (how == kSum)
+            total += value;
+        else if (less == (how == kMin))
+            total = value;
+        first = false;
+    });
+    *warp.result(step) = total;
+}
+
+void shfl(Warp& warp, const Step& step, std::uint32_t mask) {
+    constexpr Shuffle kShuffles[] = {Shuffle::index, Shuffle::up, Shuffle::down, Shuffle::butterfly};
+    const Shuffle how = kShuffles[step.instruction.value(Modifier::shuffle) & 3];
+    const View a = warp.view(step, 0), b = warp.view(step, 1), c = warp.view(step, 2);
+    Warp::Row result{};
+    std::uint32_t valid = 0;
+    for_lanes(mask, [&](int l) {
+        const auto from = shuffle_source(how, static_cast<std::uint32_t>(l), b[l], c[l]);
+        result[static_cast<std::size_t>(l)] = a[static_cast<int>(from.lane)];
+        valid |= static_cast<std::uint32_t>(from.valid) << l;
+    });
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) { out[l] = result[static_cast<std::size_t>(l)]; });
+    warp.set_predicate(step.predicate_out[0], valid, mask);
+}
+
+}  // namespace
+
+Execute move_execution(Step& step) {
+    const sass::Instruction& instruction = step.instruction;
+    switch (instruction.operation) {
+        case Operation::MOV:
+        case Operation::UMOV: return mov;
+        case Operation::NOP:
+        case Operation::DEPBAR:
+        case Operation::MEMBAR:
+        case Operation::ERRBAR:
+        case Operation::CGAERRBAR:
+        case Operation::FENCE:
+        case Operation::LDGDEPBAR:
+        case Operation::NANOSLEEP:
+        case Operation::ENDCOLLECTIVE:
+        case Operation::CCTL:
+        case Operation::PREEXIT:
+        case Operation::ACQBULK: return nothing;
+        case Operation::P2R:
+        case Operation::UP2UR: return p2r;
+        case Operation::R2P:
+        case Operation::UR2UP: return r2p;
+        case Operation::R2UR: return r2ur;
+        case Operation::S2R:
+        case Operation::S2UR: return known_special(step.special) ? s2r : nullptr;
+        case Operation::CS2R: return known_special(step.special) ? cs2r : nullptr;
+        case Operation::B2R: return b2r;
+        case Operation::VOTE:
+        case Operation::VOTEU: return vote;
+        case Operation::MATCH: return match;
+        case Operation::REDUX: return redux;
+        case Operation::SHFL: return shfl;
+        default: return nullptr;
+    }
+}
+
+}  // namespace gputomo::sim::machine_code

@@ -1,0 +1,457 @@
+#include "sim/machine_code/program.hpp"
+
+#include "sass/code.hpp"
+#include "sass/form.hpp"
+#include "sim/machine_code/warp.hpp"
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace gputomo::sim::machine_code {
+namespace {
+
+using sass::Modifier;
+using sass::Operand;
+using sass::OperandKind;
+using sass::Operation;
+
+/// How many of the first predicates are results, and whether the first value is one.
+struct Results {
+    int predicates = 0;
+    bool value = true;
+};
+
+Results results_of(const sass::Instruction& instruction) {
+    switch (instruction.operation) {
+        case Operation::FSETP:
+        case Operation::DSETP:
+        case Operation::ISETP:
+        case Operation::UISETP:
+        case Operation::HSETP2:
+        case Operation::PLOP3:
+        case Operation::UPLOP3: return {2, false};
+        case Operation::FCHK: return {1, false};
+        case Operation::IADD3:
+        case Operation::UIADD3: return {2, true};
+        case Operation::IMAD:
+        case Operation::UIMAD: {
+            // IMAD without .WIDE and .HI has no carry out. With .WIDE.X and .HI.X it has one.
+            const auto opcode = instruction.form->row->opcode;
+            return {opcode == 0x024 || opcode == 0x0a4 ? 0 : 1, true};
+        }
+        case Operation::LEA:
+        case Operation::ULEA:
+        case Operation::LOP3:
+        case Operation::ULOP3:
+        case Operation::FLO:
+        case Operation::UFLO:
+        case Operation::VABSDIFF:
+        case Operation::R2UR:
+        case Operation::VOTE:
+        case Operation::VOTEU:
+        case Operation::SHFL:
+        case Operation::LDG:
+        case Operation::ATOM:
+        case Operation::ATOMG:
+        case Operation::B2R: return {1, true};
+        case Operation::MATCH:
+            return {instruction.form->row->modifiers.find(".ALL") != std::string_view::npos ? 1 : 0, true};
+        case Operation::R2P:
+        case Operation::UR2UP:
+        case Operation::ST:
+        case Operation::STG:
+        case Operation::STS:
+        case Operation::STL:
+        case Operation::REDG:
+        case Operation::BRA:
+        case Operation::BRX:
+        case Operation::CALL:
+        case Operation::RET:
+        case Operation::EXIT:
+        case Operation::BSSY:
+        case Operation::BSYNC:
+        case Operation::BREAK:
+        case Operation::WARPSYNC:
+        case Operation::YIELD:
+        case Operation::NANOSLEEP:
+        case Operation::BAR:
+        case Operation::BPT:
+        case Operation::CCTL: return {0, false};
+        default: return {0, true};
+    }
+}
+
+enum class Signs : std::uint8_t { integer, single_precision, halves };
+
+Signs signs_of(const sass::Instruction& instruction) {
+    switch (instruction.operation) {
+        case Operation::HADD2:
+        case Operation::HMUL2:
+        case Operation::HFMA2:
+        case Operation::HMNMX2:
+        case Operation::HSETP2: return Signs::halves;
+        case Operation::FADD:
+        case Operation::FMUL:
+        case Operation::FFMA:
+        case Operation::FSEL:
+        case Operation::FMNMX:
+        case Operation::FSET:
+        case Operation::FSETP:
+        case Operation::FCHK:
+        case Operation::MUFU:
+        case Operation::DADD:
+        case Operation::DMUL:
+        case Operation::DFMA:
+        case Operation::DSETP:
+        case Operation::F2F:
+        case Operation::F2I:
+        case Operation::FRND:
+        case Operation::F2FP: return Signs::single_precision;
+        default: return Signs::integer;
+    }
+}
+
+void set_signs(Source& source, const Operand& operand, Signs signs, bool half_source) {
+    source.negate = operand.negate;
+    source.absolute = operand.absolute;
+    source.invert = operand.invert;
+    if (signs == Signs::integer) {
+        if (operand.negate) source.flip = ~0U, source.plus = 1;
+        if (operand.invert) source.flip = ~0U;
+        return;
+    }
+    const std::uint32_t sign = signs == Signs::halves ? 0x80008000 : half_source ? 0x8000 : 0x80000000;
+    if (operand.absolute) source.keep = ~sign;
+    if (operand.negate) source.flip = sign;
+}
+
+bool is_value(const Operand& operand) {
+    switch (operand.kind) {
+        case OperandKind::reg:
+        case OperandKind::uniform:
+        case OperandKind::immediate:
+        case OperandKind::f32:
+        case OperandKind::f64:
+        case OperandKind::f16x2: return true;
+        case OperandKind::constant: return !operand.has_reg && !operand.has_uniform;
+        default: return false;
+    }
+}
+
+Source source_of(const Operand& operand, const sass::Instruction& instruction) {
+    Source source;
+    const bool half_source =
+        instruction.has(Modifier::from_small_float) &&
+        sass::text_of(Modifier::from_small_float, instruction.value(Modifier::from_small_float)).find("16") !=
+            std::string_view::npos;
+    set_signs(source, operand, signs_of(instruction), half_source);
+    switch (operand.kind) {
+        case OperandKind::reg:
+            source.kind = operand.reg == sass::kZeroRegister ? Source::Kind::zero : Source::Kind::reg;
+            source.reg = operand.reg;
+            break;
+        case OperandKind::uniform:
+            source.kind = operand.uniform == sass::kZeroUniformRegister ? Source::Kind::zero : Source::Kind::uniform;
+            source.reg = operand.uniform;
+            break;
+        case OperandKind::constant:
+            source.kind = Source::Kind::constant;
+            source.bank = operand.bank;
+            source.offset = operand.value;
+            break;
+        case OperandKind::f64:
+            source.kind = Source::Kind::immediate;
+            source.high = static_cast<std::uint32_t>(operand.value);
+            break;
+        default:
+            source.kind = Source::Kind::immediate;
+            source.low = static_cast<std::uint32_t>(operand.value);
+            source.high = operand.value < 0 ? ~0U : 0U;
+            break;
+    }
+    return source;
+}
+
+Address address_of_operand(const Operand& operand, const sass::Instruction& instruction) {
+    constexpr std::uint8_t kScales[] = {1, 4, 8, 16};
+    Address address;
+    address.reg = operand.has_reg ? operand.reg : sass::kZeroRegister;
+    address.wide = operand.address_width == sass::AddressWidth::bits_64 ||
+                   (operand.address_width == sass::AddressWidth::natural && instruction.value(Modifier::extended) != 0);
+    address.has_uniform = operand.has_uniform && !operand.descriptor;
+    address.uniform = operand.uniform;
+    address.scale = kScales[instruction.value(Modifier::address_scale) & 3];
+    address.offset = operand.value;
+    return address;
+}
+
+constexpr std::size_t kNoMode = sass::Instruction::kMaxOperands;
+
+/// The first operand that may be a truth table or a shift. An immediate before it is a source.
+std::size_t first_mode(Operation operation) {
+    switch (operation) {
+        case Operation::PLOP3:
+        case Operation::UPLOP3: return 0;
+        case Operation::LOP3:
+        case Operation::ULOP3:
+        case Operation::LEA:
+        case Operation::ULEA: return 4;
+        default: return kNoMode;
+    }
+}
+
+bool loads_constant(const sass::Instruction& instruction) {
+    return instruction.operation == Operation::LDC || instruction.operation == Operation::ULDC;
+}
+
+void read_operands(Step& step) {
+    const sass::Instruction& instruction = step.instruction;
+    const Results results = results_of(instruction);
+    int predicates = 0, modes = 0;
+    bool has_result = false;
+    const std::size_t mode_from = first_mode(instruction.operation);
+    for (std::size_t i = 0; i < instruction.operands().size(); ++i) {
+        const Operand& operand = instruction.operands()[i];
+        if (operand.kind == OperandKind::predicate || operand.kind == OperandKind::uniform_predicate) {
+            const PredicateSource found{operand.reg, operand.kind == OperandKind::uniform_predicate, operand.invert};
+            if (predicates++ < results.predicates)
+                step.predicate_out[static_cast<std::size_t>(predicates - 1)] = found;
+            else if (step.predicate_count < step.predicate.size())
+                step.predicate[step.predicate_count++] = found;
+        } else if (operand.kind == OperandKind::immediate && i >= mode_from) {
+            step.mode |= static_cast<std::uint32_t>(operand.value) << (8 * modes++);
+        } else if (operand.kind == OperandKind::memory ||
+                   (operand.kind == OperandKind::constant && loads_constant(instruction))) {
+            step.address = address_of_operand(operand, instruction);
+            step.bank = operand.bank;
+        } else if (is_value(operand)) {
+            if (results.value && !has_result) {
+                has_result = true;
+                step.destination = {operand.kind == OperandKind::uniform ? operand.uniform : operand.reg,
+                                    operand.kind == OperandKind::uniform};
+            } else if (step.source_count < step.source.size()) {
+                step.source[step.source_count++] = source_of(operand, instruction);
+            }
+        } else if (operand.kind == OperandKind::special) {
+            step.special = operand.reg;
+        } else if (operand.kind == OperandKind::convergence_barrier) {
+            step.barrier = operand.reg;
+        }
+    }
+}
+
+Flow flow_of(Operation operation) {
+    switch (operation) {
+        case Operation::BRA: return Flow::branch;
+        case Operation::BRX:
+        case Operation::RET: return Flow::indirect_branch;
+        case Operation::CALL: return Flow::call;
+        case Operation::EXIT: return Flow::exit;
+        case Operation::BSSY: return Flow::begin_convergence;
+        case Operation::BSYNC: return Flow::converge;
+        case Operation::BREAK: return Flow::leave_convergence;
+        case Operation::WARPSYNC: return Flow::warp_barrier;
+        case Operation::YIELD: return Flow::yield;
+        case Operation::BAR: return Flow::block_barrier;
+        case Operation::BPT: return Flow::trap;
+        default: return Flow::next;
+    }
+}
+
+/// Words of constant bank 0 that a launch fills in before the parameters (run.cpp).
+bool known_constant(std::int64_t offset) {
+    constexpr std::int64_t kDimensionsEnd = 0x18, kLocalWindowAt = 0x20, kStackAt = 0x28, kDescriptorAt = 0x208;
+    return (offset >= 0 && offset < kDimensionsEnd) || (offset >= kLocalWindowAt && offset < kStackAt + 4) ||
+           offset >= kDescriptorAt;
+}
+
+/// Why the instruction is not executed; empty where it is.
+std::string refusal_of(const Step& step) {
+    const sass::Instruction& instruction = step.instruction;
+    for (const Operand& operand : instruction.operands()) {
+        const bool indexed = (operand.has_reg && operand.reg != sass::kZeroRegister) ||
+                             (operand.has_uniform && operand.uniform != sass::kZeroUniformRegister);
+        if (operand.kind != OperandKind::constant) continue;
+        const bool added = operand.has_reg || operand.has_uniform;
+        if ((!loads_constant(instruction) && added) || operand.descriptor || operand.bank >= 8)
+            return "its constant bank is not simulated";
+        if (operand.bank == 0 && !indexed && !known_constant(operand.value))
+            return fmt::format("what the driver keeps at c[0x0][{:#x}] is not known", operand.value);
+    }
+    const auto opcode = instruction.form->row->opcode;
+    if ((opcode == 0x025 || opcode == 0x027) && step.source_count > 2 &&
+        step.source[2].kind == Source::Kind::immediate && step.source[2].high != 0)
+        return "a negative immediate as 64-bit addend is not simulated";
+    return {};
+}
+
+Execute execution_of(Step& step) {
+    for (const auto find :
+         {integer_execution, float_execution, half_execution, conversion_execution, move_execution, memory_execution})
+        if (const Execute found = find(step)) return found;
+    return nullptr;
+}
+
+void prepare_step(Step& step, std::uint64_t address) {
+    const sass::Instruction& instruction = step.instruction;
+    step.guard = instruction.guard;
+    step.uniform = instruction.form->uniform_guard;
+    read_operands(step);
+    step.flow = flow_of(instruction.operation);
+    for (const Operand& operand : instruction.operands())
+        if (operand.kind == OperandKind::target || operand.kind == OperandKind::displacement)
+            step.target = address + sass::kInstructionBytes + static_cast<std::uint64_t>(operand.value);
+    step.refusal = refusal_of(step);
+    if (step.refusal.empty() && step.flow == Flow::next) {
+        step.execute = execution_of(step);
+        if (step.execute == nullptr) step.refusal = "its form is not executed yet";
+    }
+    if (!step.refusal.empty()) step.flow = Flow::refused;
+}
+
+std::vector<std::uint32_t> words_of(std::span<const std::byte> bytes) {
+    std::vector<std::uint32_t> words((bytes.size() + 3) / 4);
+    if (!bytes.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
+    return words;
+}
+
+/// Attributes of .nv.info sections (EIATTR_...): a format, a number, and a value or the size of one.
+constexpr std::uint8_t kFormatSized = 4, kParameterBank = 0x0a, kMinimalStack = 0x12;
+
+struct Info {
+    std::uint32_t parameter_offset = 0;
+    std::uint32_t parameter_bytes = 0;
+};
+
+template <class Visit>
+void for_attributes(std::span<const std::byte> info, Visit&& visit) {
+    for (std::size_t at = 0; at + 4 <= info.size();) {
+        const auto format = static_cast<std::uint8_t>(info[at]), attribute = static_cast<std::uint8_t>(info[at + 1]);
+        std::uint16_t size = 0;
+        std::memcpy(&size, info.data() + at + 2, sizeof size);
+        at += 4;
+        if (format != kFormatSized) continue;
+        if (size > info.size() - at) return;
+        visit(attribute, info.subspan(at, size));
+        at += size;
+    }
+}
+
+Info kernel_info(const device::Cubin& cubin, std::string_view kernel) {
+    const auto* const section = cubin.section(fmt::format(".nv.info.{}", kernel));
+    if (section == nullptr)
+        throw InputError(fmt::format("cubin: '{}' has no section .nv.info.{}; expected a kernel", kernel, kernel));
+    Info info;
+    for_attributes(section->bytes, [&](std::uint8_t attribute, std::span<const std::byte> value) {
+        if (attribute != kParameterBank || value.size() < 8) return;
+        std::uint16_t offset = 0, bytes = 0;
+        std::memcpy(&offset, value.data() + 4, sizeof offset);
+        std::memcpy(&bytes, value.data() + 6, sizeof bytes);
+        info = {offset, bytes};
+    });
+    return info;
+}
+
+/// The largest stack that any function of the cubin is known to need. A kernel that calls functions needs theirs too.
+std::uint64_t stack_bytes(const device::Cubin& cubin) {
+    std::uint64_t most = 0;
+    const auto* const section = cubin.section(".nv.info");
+    if (section == nullptr) return 0;
+    for_attributes(section->bytes, [&](std::uint8_t attribute, std::span<const std::byte> value) {
+        if (attribute != kMinimalStack || value.size() < 8) return;
+        std::uint32_t bytes = 0;
+        std::memcpy(&bytes, value.data() + 4, sizeof bytes);
+        most = std::max<std::uint64_t>(most, bytes);
+    });
+    return most;
+}
+
+constexpr std::uint32_t kAddress64 = 2;  ///< R_CUDA_64
+
+void relocate(const device::Cubin& cubin, const std::string& section, std::vector<std::uint32_t>& words,
+              const SectionAddress& address_of) {
+    for (const auto& relocation : cubin.relocations(section)) {
+        if (relocation.type != kAddress64 || relocation.symbol_section.starts_with(".text") ||
+            relocation.symbol_section.empty() || relocation.offset + 8 > 4 * words.size())
+            throw InputError(
+                fmt::format("cubin: {} at {:#x}: relocation type {} for '{}' is not known; expected the "
+                            "64-bit address of a variable",
+                            section, relocation.offset, relocation.type, relocation.symbol));
+        const std::uint64_t address = address_of(relocation.symbol_section) + relocation.value;
+        std::memcpy(reinterpret_cast<std::byte*>(words.data()) + relocation.offset, &address, sizeof address);
+    }
+}
+
+/// The compute capability whose constant bank 0 and shared memory are laid out as here.
+constexpr int kExecutedSm = 90;
+/// What CUDA gives each thread where the program does not ask for more (cudaLimitStackSize).
+constexpr std::uint64_t kDefaultStack = 1024;
+/// The first bytes of shared memory belong to the system on compute capability 9.0.
+constexpr std::uint64_t kSystemShared = 1024;
+
+}  // namespace
+
+MachineProgram prepare(const device::Cubin& cubin, std::string_view kernel, const SectionAddress& address_of) {
+    MachineProgram program;
+    program.kernel = kernel;
+    const auto text = cubin.text(kernel);
+    program.sm = cubin.sm().value_or(0);
+    if (program.sm != kExecutedSm)
+        throw InputError(
+            fmt::format("kernel '{}': its machine code is for compute capability {}; expected {}, whose "
+                        "constant banks are known. Compile it for sm_{}",
+                        kernel, program.sm, kExecutedSm, kExecutedSm));
+    const Info info = kernel_info(cubin, kernel);
+    program.parameter_offset = info.parameter_offset;
+    program.parameter_bytes = info.parameter_bytes;
+    program.local_bytes = (stack_bytes(cubin) + kDefaultStack + 15) / 16 * 16;
+    const auto* const shared = cubin.section(fmt::format(".nv.shared.{}", kernel));
+    program.shared_bytes = std::max(kSystemShared, shared == nullptr ? 0 : shared->size);
+    for (std::size_t bank = 0; bank < program.constants.size(); ++bank) {
+        for (const std::string& name :
+             {fmt::format(".nv.constant{}", bank), fmt::format(".nv.constant{}.{}", bank, kernel)}) {
+            const auto* const section = cubin.section(name);
+            if (section == nullptr) continue;
+            program.constants[bank] = words_of(section->bytes);
+            relocate(cubin, name, program.constants[bank], address_of);
+        }
+    }
+    const std::uint64_t bank_bytes = std::uint64_t{program.parameter_offset} + program.parameter_bytes;
+    program.constants[0].resize(std::max<std::size_t>(program.constants[0].size(), (bank_bytes + 3) / 4));
+    program.steps.resize(text.bytes.size() / sass::kInstructionBytes);
+    for (std::size_t i = 0; i < program.steps.size(); ++i) {
+        Step& step = program.steps[i];
+        const std::uint64_t address = i * sass::kInstructionBytes;
+        try {
+            step.instruction = sass::decode(sass::word_at(text.bytes, address), program.sm, address);
+            prepare_step(step, address);
+        } catch (const InputError& error) {
+            step.flow = Flow::refused;
+            step.refusal = error.what();
+        }
+        for (const Operand& operand : step.instruction.operands())
+            if (operand.kind == OperandKind::reg && operand.reg != sass::kZeroRegister)
+                program.registers = std::max(program.registers, operand.reg + 1);
+    }
+    for (const auto& relocation : cubin.relocations(fmt::format(".text.{}", kernel))) {
+        const std::size_t at = relocation.offset / sass::kInstructionBytes;
+        if (at >= program.steps.size()) continue;
+        program.steps[at].flow = Flow::refused;
+        program.steps[at].refusal = fmt::format("it needs the address of '{}' (relocation type {}), which is not known",
+                                                relocation.symbol, relocation.type);
+    }
+    return program;
+}
+
+std::string text_of(const MachineProgram& program, std::size_t step) {
+    const std::uint64_t address = step * sass::kInstructionBytes;
+    const auto& instruction = program.steps[step].instruction;
+    return fmt::format("{} at {:#x}",
+                       instruction.form == nullptr ? "an unknown instruction" : sass::text_of(instruction, address),
+                       address);
+}
+
+}  // namespace gputomo::sim::machine_code

@@ -1,0 +1,122 @@
+// A kernel's machine code, prepared for execution: what each instruction does is looked up once.
+#pragma once
+
+#include "device/cubin.hpp"
+#include "sass/instruction.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gputomo::sim::machine_code {
+
+class Warp;
+struct Step;
+
+/// Performs an instruction for the lanes in `mask`, all of which pass its guard.
+using Execute = void (*)(Warp& warp, const Step& step, std::uint32_t mask);
+
+/// What an instruction does to the path of its threads.
+enum class Flow : std::uint8_t {
+    next,
+    branch,
+    indirect_branch,
+    call,
+    exit,
+    begin_convergence,  ///< BSSY
+    converge,           ///< BSYNC
+    leave_convergence,  ///< BREAK
+    warp_barrier,       ///< WARPSYNC
+    yield,
+    block_barrier,  ///< BAR
+    trap,
+    refused  ///< not executed yet; Step::refusal says why
+};
+
+/// One value that an instruction reads. Its bits are ((bits & keep) ^ flip) + plus.
+struct Source {
+    enum class Kind : std::uint8_t { zero, reg, uniform, immediate, constant };
+    Kind kind = Kind::zero;
+    std::uint8_t reg = 255;  ///< number of the register
+    std::uint8_t bank = 0;
+    bool negate = false;
+    bool absolute = false;
+    bool invert = false;
+    std::uint32_t keep = ~0U, flip = 0, plus = 0;
+    std::uint32_t low = 0, high = 0;  ///< an immediate
+    std::int64_t offset = 0;          ///< of a constant
+};
+
+struct PredicateSource {
+    std::uint8_t number = sass::kTruePredicate;
+    bool uniform = false;
+    bool invert = false;
+};
+
+struct Destination {
+    std::uint8_t reg = 255;
+    bool uniform = false;
+};
+
+struct Address {
+    std::uint8_t reg = sass::kZeroRegister;
+    std::uint8_t uniform = sass::kZeroUniformRegister;
+    bool wide = false;  ///< the register is a pair
+    bool has_uniform = false;
+    std::uint8_t scale = 1;  ///< of the register
+    std::int64_t offset = 0;
+};
+
+/// An instruction, ready for execution.
+struct Step {
+    Execute execute = nullptr;
+    Flow flow = Flow::next;
+    bool uniform = false;      ///< performed once for the warp
+    std::uint8_t barrier = 0;  ///< convergence barrier
+    std::uint8_t bytes = 4;    ///< of each thread's memory access
+    sass::Guard guard;
+    Destination destination;
+    std::array<PredicateSource, 2> predicate_out{};  ///< where results go
+    std::array<PredicateSource, 4> predicate{};
+    std::uint8_t predicate_count = 0;
+    std::array<Source, 4> source{};
+    std::uint8_t source_count = 0;
+    Address address;
+    std::uint8_t bank = 0;     ///< of LDC and ULDC
+    std::uint8_t special = 0;  ///< special register
+    std::uint32_t mode = 0;    ///< truth table, count of threads or shift, by operation
+    std::uint64_t target = 0;
+    sass::Instruction instruction;
+    std::string refusal;
+};
+
+/// The module-scope variables of a cubin have device addresses, which the loader chooses: section -> address.
+using SectionAddress = std::function<std::uint64_t(std::string_view section)>;
+
+struct MachineProgram {
+    std::string kernel;
+    int sm = 0;
+    std::vector<Step> steps;             ///< one for each 16 bytes of code
+    int registers = 0;                   ///< of a thread
+    std::uint64_t shared_bytes = 0;      ///< static, with those that the system keeps
+    std::uint64_t local_bytes = 0;       ///< of a thread
+    std::uint32_t parameter_offset = 0;  ///< in constant bank 0
+    std::uint32_t parameter_bytes = 0;
+    /// Banks by number; bank 0 is a template that a launch fills in.
+    std::array<std::vector<std::uint32_t>, 8> constants;
+};
+
+/// Prepares a kernel. Instructions that cannot be decoded or executed are refused when they are reached. Throws
+/// InputError if the cubin has no such kernel or needs a relocation that is not known.
+[[nodiscard]] MachineProgram prepare(const device::Cubin& cubin, std::string_view kernel,
+                                     const SectionAddress& address_of);
+
+/// "IMAD.WIDE R2, R3, 0x4, R4 at 0x40"
+[[nodiscard]] std::string text_of(const MachineProgram& program, std::size_t step);
+
+}  // namespace gputomo::sim::machine_code

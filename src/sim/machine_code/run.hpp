@@ -1,0 +1,43 @@
+// Executes a kernel's machine code for its results and for what was executed, without timing.
+#pragma once
+
+#include "device/device.hpp"
+#include "sim/machine_code/program.hpp"
+#include "sim/memory/device_memory.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gputomo::sim::machine_code {
+
+struct FunctionalLaunch {
+    device::Dim3 grid;
+    device::Dim3 block;
+    std::uint64_t dynamic_shared = 0;       ///< bytes
+    std::span<const std::byte> parameters;  ///< as the kernel's parameter space holds them
+    std::vector<std::uint64_t> blocks;      ///< the blocks to run, by linear index; all of them if empty
+    /// Warp instructions after which a launch is given up with a TimeLimitError.
+    std::uint64_t instruction_limit = std::uint64_t{1} << 40;
+};
+
+/// What was executed.
+struct Executed {
+    std::vector<std::uint64_t> warp_instructions;    ///< by the instruction's place in the code
+    std::vector<std::uint64_t> thread_instructions;  ///< those of threads whose guard holds
+    std::uint64_t total = 0;                         ///< warp instructions
+};
+
+/// Runs blocks one after another, and the warps of a block in turns. Threads of a warp that diverged go on
+/// independently and meet at convergence barriers. Throws DeviceError (illegal access, refused instruction, deadlock,
+/// trap: with kernel, block, warp and instruction) or TimeLimitError.
+[[nodiscard]] Executed run(const MachineProgram& program, const FunctionalLaunch& launch, const DeviceMemory& memory);
+
+/// Executed warp instructions by operation: "IMAD" -> 1024.
+[[nodiscard]] std::map<std::string, std::uint64_t> by_operation(const MachineProgram& program,
+                                                                const Executed& executed);
+
+}  // namespace gputomo::sim::machine_code

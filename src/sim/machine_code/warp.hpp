@@ -1,0 +1,103 @@
+// The registers, predicates and memories that instructions of a warp read and write.
+#pragma once
+
+#include "sim/exec/lanes.hpp"
+#include "sim/machine_code/program.hpp"
+#include "sim/memory/device_memory.hpp"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gputomo::sim::machine_code {
+
+inline constexpr std::uint32_t kAllLanes = 0xFFFFFFFF;
+
+/// Where a block is and what its threads share.
+struct BlockState {
+    const MachineProgram* program = nullptr;
+    const std::array<std::vector<std::uint32_t>, 8>* constants = nullptr;
+    const DeviceMemory* global = nullptr;
+    std::span<std::byte> shared;
+    std::array<std::uint32_t, 3> index{};  ///< in the grid
+    std::array<std::uint32_t, 3> block{1, 1, 1};
+    std::uint64_t clock = 0;  ///< warp instructions executed so far; SR_CLOCK reads it
+};
+
+/// A value of each lane; `step` is 0 where all lanes read the same one.
+struct View {
+    const std::uint32_t* bits = nullptr;
+    std::size_t step = 0;
+    std::uint32_t keep = ~0U, flip = 0, plus = 0;
+    [[nodiscard]] std::uint32_t raw(int lane) const { return bits[static_cast<std::size_t>(lane) * step]; }
+    std::uint32_t operator[](int lane) const { return ((raw(lane) & keep) ^ flip) + plus; }
+};
+
+/// A pair of registers as one value. Signs apply to the upper word.
+struct WideView {
+    View low, high;
+    std::uint64_t operator[](int lane) const { return low.raw(lane) | std::uint64_t{high[lane]} << 32; }
+};
+
+class Warp {
+public:
+    using Row = std::array<std::uint32_t, kWarpSize>;
+
+    Warp(BlockState& block, std::uint32_t number, std::uint32_t lanes, std::uint64_t local_bytes);
+
+    [[nodiscard]] View view(const Step& step, int which, int word = 0) const;
+    [[nodiscard]] WideView wide(const Step& step, int which) const {
+        return {view(step, which, 0), view(step, which, 1)};
+    }
+
+    /// Lanes for which a predicate holds.
+    [[nodiscard]] std::uint32_t holds(const PredicateSource& predicate) const {
+        const std::uint32_t bits =
+            predicate.uniform ? uniform_predicates[predicate.number] : predicates[predicate.number];
+        return predicate.invert ? ~bits : bits;
+    }
+    [[nodiscard]] std::uint32_t holds(const Step& step, int which) const {
+        return holds(step.predicate[static_cast<std::size_t>(which)]);
+    }
+    void set_predicate(const PredicateSource& to, std::uint32_t bits, std::uint32_t mask) {
+        if (to.number == sass::kTruePredicate) return;
+        if (to.uniform)
+            uniform_predicates[to.number] = (bits & mask) != 0 ? kAllLanes : 0;
+        else
+            predicates[to.number] = (predicates[to.number] & ~mask) | (bits & mask);
+    }
+
+    /// Where a result goes, word by word; what is written to RZ is lost.
+    [[nodiscard]] std::uint32_t* result(const Step& step, int word = 0) {
+        const auto reg = static_cast<std::size_t>(step.destination.reg) + static_cast<std::size_t>(word);
+        if (step.destination.uniform)
+            return step.destination.reg == sass::kZeroUniformRegister ? lost_.data() : &uniforms[reg];
+        return step.destination.reg == sass::kZeroRegister ? lost_.data() : registers[reg].data();
+    }
+
+    BlockState& block;
+    std::uint32_t number;  ///< in the block
+    std::uint32_t lanes;   ///< with a thread
+    std::array<Row, 256> registers{};
+    std::array<std::uint32_t, 64> uniforms{};
+    std::array<std::uint32_t, 8> predicates{};
+    std::array<std::uint32_t, 8> uniform_predicates{};
+    std::array<Row, 16> convergence{};  ///< for each barrier and lane: the lanes that it waits for
+    std::uint32_t barrier_result = 0;   ///< of BAR.RED, for B2R
+    std::vector<std::byte> local;       ///< frames of the threads, one after the other
+    std::uint64_t local_bytes;
+
+private:
+    Row lost_{};
+};
+
+/// The function for an instruction; nullptr where it is not executed. Fills in Step::mode.
+[[nodiscard]] Execute integer_execution(Step& step);
+[[nodiscard]] Execute float_execution(Step& step);
+[[nodiscard]] Execute half_execution(Step& step);
+[[nodiscard]] Execute conversion_execution(Step& step);
+[[nodiscard]] Execute move_execution(Step& step);
+[[nodiscard]] Execute memory_execution(Step& step);
+
+}  // namespace gputomo::sim::machine_code
