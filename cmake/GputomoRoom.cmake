@@ -5,6 +5,7 @@
 # but itself and the rooms that it depends on.
 #
 # FILE_BY_FILE: every file is compiled alone even with GPUTOMO_UNITY, for rooms whose files use the same local names.
+# A catalogue.cpp is always compiled alone, so that a test can link one with a row more in its place (tests/recipes).
 function(gputomo_room name)
   cmake_parse_arguments(ROOM "FILE_BY_FILE" "COMPILE_AS" "DEPENDS;EXCLUDE;LIBRARIES" ${ARGN})
   string(REPLACE "/" "_" id ${name})
@@ -21,6 +22,9 @@ function(gputomo_room name)
   foreach(file IN LISTS files)
     if(file MATCHES "\\.cpp$")
       list(APPEND sources ${file})
+      if(file MATCHES "/catalogue\\.cpp$")
+        set_source_files_properties(${file} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+      endif()
     else()
       file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR}/src ${file})
       get_filename_component(folder ${include_dir}/${relative} DIRECTORY)
