@@ -12,12 +12,6 @@
 #include <string>
 
 namespace gputomo::models {
-namespace {
-
-constexpr double kWarp = kWarpSize;
-
-}  // namespace
-
 Group group_of(const Mix& mix) {
     if (std::isinf(mix.alpha)) return {.memory = 0, .arithmetic = 1};
     return {.memory = 1, .arithmetic = mix.alpha};
@@ -44,7 +38,7 @@ Solution solve(const Model& model, const Parameters& parameters, const Mix& mix,
 
 double adds_per_cycle(const Mix& mix, double instructions_per_cycle) {
     const Group group = group_of(mix);
-    return kWarp * instructions_per_cycle * group.arithmetic / group.instructions();
+    return kWarpSize * instructions_per_cycle * group.arithmetic / group.instructions();
 }
 
 double accesses_per_cycle(const Mix& mix, double instructions_per_cycle) {

@@ -17,7 +17,6 @@
 namespace gputomo::models {
 namespace {
 
-constexpr double kWarp = kWarpSize;
 /// Two candidates that differ by at most this share count as one number, their mean: it is off by less than any model.
 constexpr double kNeighbours = 0.02;
 constexpr double kWordBytes = 4;
@@ -53,9 +52,9 @@ public:
     [[nodiscard]] Rate arithmetic() const {
         const auto operation = machine_.operations.find(std::string(kAdd));
         if (operation != machine_.operations.end() && operation->second.latency && operation->second.throughput)
-            return {need(operation->second.latency, ""), need(operation->second.throughput, "") / kWarp};
+            return {need(operation->second.latency, ""), need(operation->second.throughput, "") / kWarpSize};
         const auto& cores = entry(machine_.pipelines, "pipelines", "sp");
-        return {need(cores.latency, "pipelines.sp.latency"), need(cores.lanes, "pipelines.sp.lanes") / kWarp};
+        return {need(cores.latency, "pipelines.sp.latency"), need(cores.lanes, "pipelines.sp.lanes") / kWarpSize};
     }
     /// The latency of a whole warp if it is known, else that of one thread.
     template <class T>
@@ -111,14 +110,14 @@ public:
     }
     void shared(Parameters& p) const {
         p.memory.latency = warp_latency(machine_.shared.warp_latency, machine_.shared.latency, "shared.latency");
-        p.memory.throughput = need(machine_.shared.bytes_per_cycle, "shared.bytes_per_cycle") / (kWarp * kWordBytes);
+        p.memory.throughput = need(machine_.shared.bytes_per_cycle, "shared.bytes_per_cycle") / (kWarpSize * kWordBytes);
         p.access_slots = machine_.shared.issue_slots.value_or(1);
         p.latency_to_arithmetic = to_arithmetic(machine_.shared);
     }
     void sfu(Parameters& p) const {
         const auto& unit = entry(machine_.pipelines, "pipelines", "sfu");
         p.memory.latency = warp_latency(unit.warp_latency, unit.latency, "pipelines.sfu.latency");
-        p.memory.throughput = need(unit.lanes, "pipelines.sfu.lanes") / kWarp;
+        p.memory.throughput = need(unit.lanes, "pipelines.sfu.lanes") / kWarpSize;
         p.access_slots = unit.issue_slots.value_or(1);
         p.latency_to_arithmetic = to_arithmetic(unit);
     }
@@ -127,7 +126,7 @@ public:
         const auto unit = machine_.pipelines.find("tensor");
         if (unit == machine_.pipelines.end()) return;
         p.memory.latency = static_cast<double>(unit->second.latency.value_or(0));
-        p.memory.throughput = unit->second.lanes.value_or(0) / kWarp;
+        p.memory.throughput = unit->second.lanes.value_or(0) / kWarpSize;
         p.access_slots = unit->second.issue_slots.value_or(1);
         p.latency_to_arithmetic = middle(unit->second.forward_latency);
     }
@@ -214,7 +213,7 @@ Parameters parameters_of(const machine::Machine& machine, Access access, std::st
     p.sms = static_cast<int>(read.need(machine.topology.sms, "topology.sms"));
     p.schedulers = static_cast<int>(machine.issue.schedulers_per_sm.value_or(1));
     p.max_warps = static_cast<int>(machine.topology.max_threads_per_sm.value_or(0) /
-                                   machine.topology.warp_size.value_or(static_cast<std::int64_t>(kWarp)));
+                                   machine.topology.warp_size.value_or(kWarpSize));
     p.clock_ghz = read.need(machine.clock.sm_mhz, "clock.sm_mhz") / 1000;
     p.ilp_latency = static_cast<double>(machine.issue.ilp_latency.value_or(1));
     p.pin_bandwidth = machine.memory.peak_bandwidth.value_or(0);
