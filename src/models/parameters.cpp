@@ -110,7 +110,8 @@ public:
     }
     void shared(Parameters& p) const {
         p.memory.latency = warp_latency(machine_.shared.warp_latency, machine_.shared.latency, "shared.latency");
-        p.memory.throughput = need(machine_.shared.bytes_per_cycle, "shared.bytes_per_cycle") / (kWarpSize * kWordBytes);
+        const double bytes_per_cycle = need(machine_.shared.bytes_per_cycle, "shared.bytes_per_cycle");
+        p.memory.throughput = bytes_per_cycle / (kWarpSize * kWordBytes);
         p.access_slots = machine_.shared.issue_slots.value_or(1);
         p.latency_to_arithmetic = to_arithmetic(machine_.shared);
     }
