@@ -17,16 +17,6 @@ using ::testing::HasSubstr;
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-template <class Action>
-std::string error_of(Action action) {
-    try {
-        action();
-    } catch (const InputError& error) {
-        return error.what();
-    }
-    return "no error";
-}
-
 TEST(Fatbin, MembersAreReadWhateverTheirCompressionAndHeader) {
     const std::string cubin = fixture("opcodes.sm_90.cubin"), older = fixture("opcodes.sm_75.cubin");
     const std::string ptx = fixture("opcodes.ptx");

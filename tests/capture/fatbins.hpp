@@ -1,7 +1,8 @@
-// Builds fatbins for tests.
+// Builds fatbins for tests, and reads the message of a refusal.
 #pragma once
 
 #include "capture/fatbin.hpp"
+#include "units/error.hpp"
 #include "units/file.hpp"
 
 #include <lz4.h>
@@ -63,6 +64,17 @@ inline std::string fatbin(const std::string& members) {
     put<std::uint16_t>(bytes, 6, 16);
     put<std::uint64_t>(bytes, 8, members.size());
     return bytes + members;
+}
+
+/// The message of the InputError that an action ends with; "no error" if it does not.
+template <class Action>
+std::string error_of(Action action) {
+    try {
+        action();
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "no error";
 }
 
 }  // namespace gputomo::capture::testing

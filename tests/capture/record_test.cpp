@@ -238,16 +238,6 @@ TEST_F(Recording, LeavesOutKernelsThatWereNotAskedFor) {
     EXPECT_THAT(record_program("proc", "library").launches, SizeIs(2));
 }
 
-template <class Action>
-std::string error_of(Action action) {
-    try {
-        action();
-    } catch (const InputError& error) {
-        return error.what();
-    }
-    return "no error";
-}
-
 TEST_F(Recording, RefusesFoldersWithOtherThings) {
     fs::create_directories(options_.out);
     write("capture/precious", "data");
