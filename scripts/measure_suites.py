@@ -76,6 +76,9 @@ REPETITIONS = 5
 # The limits of the rule, in microseconds.
 LONGEST, SHORTEST, SHORTEST_OF_FIXED_SIZE = 5000, 20, 5
 MOST_OF_ALGORITHM = 5
+# Sectors of a scattered request: more than 16. Entries have six digits of each counter, so that a mean of exactly 16
+# may seem a little more.
+SCATTERED = 16 * (1 + 1e-5)
 # A program that starts later than this before the end of `run` would be stopped: the profiler's start and the wait for
 # other programs take about as long.
 LEAST_SECONDS = 20
@@ -261,7 +264,8 @@ def run(options):
     for program in programs:
         folder = Path(options.sources) / program["suite"] / program["path"]
         executable = Path(options.executables) / stem(program)
-        for path, needed in (folder, program["files"]), (executable, "kernels" not in program):
+        compiled = "kernels" not in program and not options.compiled
+        for path, needed in (folder, program["files"]), (executable, compiled):
             if needed and not path.exists():
                 print(f"{stem(program)} is left out: no {path}", flush=True)
                 programs = [other for other in programs if other is not program]
@@ -273,12 +277,27 @@ def run(options):
     end = time.time() + options.seconds
     guard = threading.Lock()
 
+    def next_of(waiting):
+        """The first program whose executable is there. None: those that are left are still being compiled."""
+        complete = not options.compiled or Path(options.compiled).exists()
+        while waiting:
+            for index, program in enumerate(waiting):
+                if "kernels" in program or (Path(options.executables) / stem(program)).exists():
+                    return waiting.pop(index)
+            if not complete:
+                return None
+            print(f"{stem(waiting.pop(0))} is left out: it was not compiled", flush=True)
+        return None
+
     def work(steps, waiting):
         while time.time() < end - LEAST_SECONDS:
             with guard:
-                if not waiting:
+                program = next_of(waiting)
+                if not waiting and not program:
                     return
-                program = waiting.pop(0)
+            if not program:
+                time.sleep(0.2)
+                continue
             for step in steps:
                 began = time.time()
                 what = step(program, out, options, max(5, int(min(options.program_seconds, end - began))))
@@ -335,7 +354,7 @@ def traits_of(launch, counters):
         traits.append("shared")
     if counters[THREADS] < 28:
         traits.append("divergent")
-    if counters.get(LOADS, 0) > 0 and counters[LOAD_SECTORS] / counters[LOADS] > 16:
+    if counters.get(LOADS, 0) > 0 and counters[LOAD_SECTORS] / counters[LOADS] > SCATTERED:
         traits.append("scattered")
     return traits
 
@@ -470,6 +489,9 @@ def main():
                                  help="time for one process, with its wait for the others")
             command.add_argument("--sources", required=True, help="folder that scripts/fetch_suites.py filled")
             command.add_argument("--executables", required=True, help="folder of the programs, named SUITE__PROGRAM")
+            command.add_argument("--compiled", metavar="FILE",
+                                 help="appears when all programs are compiled; until then, those without an executable "
+                                      "wait for it")
             command.add_argument("--missing-on", metavar="GPU",
                                  help="leave out programs that have measurements of this GPU, for example h200")
         else:

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 
@@ -239,6 +240,21 @@ def test_run(folder):
     order = script("run", "--out", folder / "five", "--parallel", "1").stdout.splitlines()
     assert [line.split(":")[0] for line in order] == [
         f"{step} s__{name}" for name in "qt" for step in ("choose", "counters", "cycles")], order
+
+    # Programs that are still being compiled wait, and are left out when all are compiled but them.
+    write({"program": "u", "launches": ["0 steady"]}, {"program": "v", "launches": ["0 steady"]})
+    shutil.copy(folder / "s__q", folder / "later")
+
+    def compile_one():
+        (folder / "later").rename(folder / "s__u")
+        (folder / "compiled").touch()
+
+    compiling = threading.Timer(1, compile_one)
+    compiling.start()
+    waited = script("run", "--out", folder / "seven", "--compiled", folder / "compiled").stdout
+    compiling.join()
+    assert "cycles s__u: 4 launches measured" in waited, waited
+    assert "s__v is left out: it was not compiled" in waited, waited
 
     (tools / "ncu").unlink()
     environment["PATH"] = f"{tools}:/bin"
