@@ -14,7 +14,7 @@ option(GPUTOMO_PRECOMPILE "Precompile the headers of libraries" ON)
 # instantiated once for them. With more files, a change of one of them takes longer to compile. Local names of such
 # files must differ, and builds without GPUTOMO_UNITY check that each file includes what it needs.
 option(GPUTOMO_UNITY "Compile several files of a room at once: short for fresh builds" OFF)
-set(gputomo_files_at_once 4)
+set(gputomo_files_at_once 8)
 
 function(gputomo_compile_together target)
   if(GPUTOMO_UNITY)

@@ -1,13 +1,12 @@
-# gputomo_room(NAME [FILE_BY_FILE] [COMPILE_AS kind] [DEPENDS room...] [EXCLUDE subfolder...] [LIBRARIES target...])
+# gputomo_room(NAME [COMPILE_AS kind] [DEPENDS room...] [EXCLUDE subfolder...] [LIBRARIES target...])
 #
 # Declares the library of src/NAME (its own .cpp files and those of its subfolders, without EXCLUDE). Other rooms see its
 # headers as "NAME/header.hpp" through a folder of links that holds this room only. A room can therefore include nothing
 # but itself and the rooms that it depends on.
 #
-# FILE_BY_FILE: every file is compiled alone even with GPUTOMO_UNITY, for rooms whose files use the same local names.
 # A catalogue.cpp is always compiled alone, so that a test can link one with a row more in its place (tests/recipes).
 function(gputomo_room name)
-  cmake_parse_arguments(ROOM "FILE_BY_FILE" "COMPILE_AS" "DEPENDS;EXCLUDE;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ROOM "" "COMPILE_AS" "DEPENDS;EXCLUDE;LIBRARIES" ${ARGN})
   string(REPLACE "/" "_" id ${name})
   set(source_dir ${CMAKE_SOURCE_DIR}/src/${name})
   set(include_dir ${CMAKE_BINARY_DIR}/include/${id})
@@ -47,9 +46,7 @@ function(gputomo_room name)
       set(ROOM_COMPILE_AS glue)
     endif()
     gputomo_compile_as(gputomo_${id} ${ROOM_COMPILE_AS})
-    if(NOT ROOM_FILE_BY_FILE)
-      gputomo_compile_together(gputomo_${id})
-    endif()
+    gputomo_compile_together(gputomo_${id})
   else()
     add_library(gputomo_${id} INTERFACE)
     target_include_directories(gputomo_${id} INTERFACE ${include_dir})

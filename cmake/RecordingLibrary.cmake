@@ -7,6 +7,7 @@ file(GLOB recording_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/capture/in
 add_library(gputomo_recording SHARED ${recording_sources} ${CMAKE_SOURCE_DIR}/src/capture/fatbin.cpp)
 set_target_properties(gputomo_recording PROPERTIES OUTPUT_NAME gputomo_capture
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR} CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+gputomo_compile_together(gputomo_recording)
 target_include_directories(gputomo_recording PRIVATE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(gputomo_recording PRIVATE $<$<CONFIG:Release>:-O2> -fno-sanitize=all)
 target_link_options(gputomo_recording PRIVATE -fno-sanitize=all -static-libstdc++ -static-libgcc

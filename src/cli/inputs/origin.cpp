@@ -42,11 +42,11 @@ std::string command_line() {
 }
 
 /// Read before main(), because some commands ask for the date after they have measured.
-const std::time_t kStart = std::time(nullptr);
+const std::time_t kStartTime = std::time(nullptr);
 
 std::time_t seconds_at_start() {
     const char* const fixed = std::getenv("SOURCE_DATE_EPOCH");
-    if (fixed == nullptr) return kStart;
+    if (fixed == nullptr) return kStartTime;
     const std::string_view text = fixed;
     constexpr std::int64_t kLast = 253402300799;  // the last second of the year 9999
     std::int64_t seconds = -1;

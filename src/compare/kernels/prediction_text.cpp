@@ -1,5 +1,7 @@
 #include "compare/kernels/prediction_text.hpp"
 
+#include "compare/finite.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -12,9 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Text = std::back_insert_iterator<std::string>;
-
-/// JSON has no infinity, so a throughput that cannot be reached is null.
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
 Json worksheet_json(const predict::Worksheet& sheet) {
     Json resources = Json::array();

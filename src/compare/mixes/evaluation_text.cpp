@@ -1,6 +1,8 @@
 // An evaluation of models as a table for the terminal and as JSON.
 #include "compare/mixes/evaluation.hpp"
 
+#include "compare/finite.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -13,7 +15,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Text = std::back_insert_iterator<std::string>;
 
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 Json warps_json(const std::optional<int>& warps) { return warps ? Json(*warps) : Json(); }
 
 Json cusps_json(const std::vector<NeededWarps>& all) {

@@ -6,9 +6,6 @@
 namespace gputomo::deduce {
 namespace {
 
-/// A number with at most this confidence is reported as an interval.
-constexpr double kOpen = 0.5;
-
 void add(std::vector<results::Estimate>& to, const std::string& path, const Finding& finding,
          const std::string& method) {
     if (finding.confidence <= 0 && finding.candidates.empty()) return;
@@ -18,7 +15,7 @@ void add(std::vector<results::Estimate>& to, const std::string& path, const Find
     estimate.confidence = finding.confidence;
     estimate.value = finding.value;
     estimate.interval = {static_cast<double>(finding.bracket[0]), static_cast<double>(finding.bracket[1])};
-    if (finding.confidence <= kOpen) estimate.knowledge = results::Knowledge::undecided;
+    if (finding.confidence <= kBracketedConfidence) estimate.knowledge = results::Knowledge::undecided;
     if (!finding.candidates.empty()) {
         estimate.knowledge = results::Knowledge::undecided;
         estimate.candidates.assign(finding.candidates.begin(), finding.candidates.end());

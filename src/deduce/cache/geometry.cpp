@@ -50,8 +50,8 @@ constexpr double kScatteredShare = 0.75;
 constexpr std::uint64_t kMaxSectors = 64;
 /// A geometry that predicts a smaller share of the unseen groups is not reported.
 constexpr double kPredicts = 0.9;
-/// Confidence of a geometry that could not be tested on unseen groups, and of a number that is only bracketed.
-constexpr double kUnpredicted = 0.95, kOpen = 0.5;
+/// Confidence of a geometry that could not be tested on unseen groups.
+constexpr double kUnpredicted = 0.95;
 
 class GeometryDeduction {
 public:
@@ -96,7 +96,8 @@ private:
 
     void leave_open(const Bracket& capacity) {
         const auto least = static_cast<std::int64_t>(capacity.fits);
-        found_.capacity = {least, least == 0 ? 0 : kOpen, {least, static_cast<std::int64_t>(capacity.overflows)}, {}};
+        found_.capacity = {
+            least, least == 0 ? 0 : kBracketedConfidence, {least, static_cast<std::int64_t>(capacity.overflows)}, {}};
     }
 
     /// Whether the sets are explained. Else `capacity` becomes what is known about it.

@@ -44,6 +44,9 @@ struct CacheQuestion {
     std::uint64_t base = 0;
 };
 
+/// Confidence of a number that is only known to lie in an interval. A number of this confidence or less is undecided.
+inline constexpr double kBracketedConfidence = 0.5;
+
 /// A number and how sure it is. Confidence 0: it is not determined.
 struct Finding {
     std::int64_t value = 0;

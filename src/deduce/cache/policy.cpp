@@ -29,7 +29,7 @@ constexpr std::uint64_t kMinRounds = 160, kRoundsPerWay = 3;
 /// Most loads of all batches of one length; a GPU takes some 60 ms for them.
 constexpr std::uint64_t kMaxLoads = 1 << 17;
 /// Batches of one run length times the visits of a line in one sequence are at most this many.
-constexpr std::uint64_t kMaxVisits = 16;
+constexpr std::uint64_t kMostBatchVisits = 16;
 /// Fewest victims for any judgement, and victims after which the recording ends: chosen so that no single victim
 /// decides.
 constexpr int kMinVictims = 12, kManyVictims = 40;
@@ -97,8 +97,9 @@ private:
         std::vector<std::uint64_t> plan;
         for (std::uint64_t length = 0; length < kRunLengths; ++length) {
             const std::uint64_t longer = loads << length;
-            const std::uint64_t batches = std::clamp(kMaxLoads / kRunsPerBatch / longer, std::uint64_t{1},
-                                                     std::min(kMaxBatchesOfLength, kMaxVisits / recorder_.visits()));
+            const std::uint64_t batches =
+                std::clamp(kMaxLoads / kRunsPerBatch / longer, std::uint64_t{1},
+                           std::min(kMaxBatchesOfLength, kMostBatchVisits / recorder_.visits()));
             plan.insert(plan.end(), batches, longer);
         }
         return plan;

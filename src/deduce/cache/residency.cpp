@@ -12,12 +12,12 @@ namespace {
 /// under a random policy miss only now and then.
 constexpr std::uint64_t kMinPasses = 5, kMaxPasses = 40;
 /// If misses fall below this share of those before, lines are still becoming resident.
-constexpr double kFalling = 0.8;
+constexpr double kFillingShare = 0.8;
 /// Readings that the outlier rate was measured from (chase_session.cpp).
 constexpr double kRateReadings = 16384;
 /// Assumed outlier rate: the larger of 2% and 1.5 times the measured one. A smaller one would take outliers for
 /// misses, a larger one overlook lines that miss rarely.
-constexpr double kMinOutlierRate = 0.02, kTimesMeasured = 1.5;
+constexpr double kLeastAssumedRate = 0.02, kTimesMeasured = 1.5;
 /// Lines count as missing above a threshold that outliers exceed in fewer than one of twenty sequences.
 constexpr double kFalseAlarms = 0.05;
 /// Where there are outliers, a miss share is taken from at least 512 readings, in at most 16 passes. Among a few dozen
@@ -33,7 +33,7 @@ Offsets Residency::persistent_misses(const Offsets& offsets) const {
     const std::uint64_t most_warm = offsets.size() <= kShortSequence ? kShortSequencePasses : kSettlingPasses;
     const auto rates = probe_.miss_rates(
         offsets, static_cast<std::uint32_t>(std::clamp<std::uint64_t>(affordable, 2, most_warm)), passes);
-    const double outlier_rate = std::max(kMinOutlierRate, kTimesMeasured * probe_.outlier_rate());
+    const double outlier_rate = std::max(kLeastAssumedRate, kTimesMeasured * probe_.outlier_rate());
     const double least = (significant_count(outlier_rate, passes, offsets.size(), kFalseAlarms) - 0.5) / passes;
     Offsets missing;
     for (std::size_t i = 0; i < offsets.size(); ++i)
@@ -52,7 +52,7 @@ bool Residency::array_fits(std::uint64_t bytes) const {
     // fewer, more passes do not help.
     double before = 1, share = miss_share(offsets, 1, passes);
     for (std::uint32_t warm = 2; share > most && warm <= kSettlingPasses; warm *= 2) {
-        if (warm > 2 && share > kFalling * before) return false;
+        if (warm > 2 && share > kFillingShare * before) return false;
         before = std::exchange(share, miss_share(offsets, warm, passes));
     }
     if (share > most) return false;

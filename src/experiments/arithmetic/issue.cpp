@@ -20,6 +20,7 @@
 #include <vector>
 
 namespace gputomo::experiments {
+namespace issue {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
@@ -172,6 +173,7 @@ Outcome measure(Context& context) { return Schedulers(context).run(); }
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace issue
 
 Experiment issue_experiment() {
     return {.id = "issue",
@@ -187,7 +189,7 @@ Experiment issue_experiment() {
             .after = {"arithmetic_throughput"},
             .provides = {"issue.schedulers_per_sm", "issue.issue_interval", "issue.dual_issue", "issue.ilp_latency",
                          "pipelines.*.scope"},
-            .run = run};
+            .run = issue::run};
 }
 
 }  // namespace gputomo::experiments

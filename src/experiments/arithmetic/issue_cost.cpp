@@ -13,6 +13,7 @@
 #include <chrono>
 
 namespace gputomo::experiments {
+namespace issue_cost {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
@@ -143,6 +144,7 @@ Outcome measure(Context& context) { return IssueCost(context).run(); }
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace issue_cost
 
 Experiment issue_cost_experiment() {
     return {.id = "issue_cost",
@@ -157,7 +159,7 @@ Experiment issue_cost_experiment() {
             .after = {"issue", "arithmetic_latency"},
             .provides = {"pipelines.sfu.issue_slots", "shared.issue_slots", "paths.global.issue_slots",
                          "pipelines.sfu.forward_latency", "shared.forward_latency"},
-            .run = run};
+            .run = issue_cost::run};
 }
 
 }  // namespace gputomo::experiments

@@ -17,7 +17,7 @@ namespace gputomo::experiments {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
-constexpr double kConfidence = 0.97;
+constexpr double kIntervalConfidence = 0.97;
 /// Launches of each loop, whose median counts. More take longer; fewer let one outlier count.
 constexpr int kLaunches = 2;
 /// Machine instructions of a loop's body. Shorter bodies count more of the loop's control.
@@ -122,7 +122,8 @@ private:
 
     void report(const Rates& rates, const std::string& text) {
         const double per_scheduler = std::max(rates.together, rates.independent) / timings_.schedulers;
-        const Evidence evidence{"issue: instructions of three units together, per scheduler", kConfidence, text};
+        const Evidence evidence{"issue: instructions of three units together, per scheduler", kIntervalConfidence,
+                                text};
         const auto at_once = width(per_scheduler, rates);
         const double interval = static_cast<double>(at_once) / per_scheduler;
         const double nearest = std::max(1.0, std::floor(interval * (1 + kIssueError)));
@@ -173,7 +174,7 @@ private:
         return Saturated{
             with.all() / timings_.schedulers,
             displaced >= kDisplaced && slowed < 1 - kIssueError,
-            {"issue: instructions of warps of one kind each", kConfidence,
+            {"issue: instructions of warps of one kind each", kIntervalConfidence,
              fmt::format("{:.3g} per cycle in all; {:.2g} of them load from memory, each in place of {:.2g} others",
                          with.all(), with.global_loads, displaced)}};
     } catch (const CodeMismatch& mismatch) {
@@ -192,7 +193,7 @@ private:
     void report_ilp_latency(std::int64_t width) {
         const double alone = timings_.alone, cycles = alone * static_cast<double>(width);
         const Evidence evidence{
-            "issue: 1 to 8 chains of independent adds in one warp", kConfidence,
+            "issue: 1 to 8 chains of independent adds in one warp", kIntervalConfidence,
             fmt::format("{:.3g} cycles an instruction; its unit takes one every {:.3g}", alone, timings_.slot)};
         const auto nearest = static_cast<std::int64_t>(std::llround(cycles));
         const bool unit_hides = alone < (1 + kIssueError) * timings_.slot && nearest > 1;

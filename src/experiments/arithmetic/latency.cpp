@@ -12,6 +12,7 @@
 #include <cmath>
 
 namespace gputomo::experiments {
+namespace arithmetic_latency {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
@@ -135,6 +136,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace arithmetic_latency
 
 Experiment arithmetic_latency_experiment() {
     return {.id = "arithmetic_latency",
@@ -147,7 +149,7 @@ Experiment arithmetic_latency_experiment() {
                 "the latency, free of the cost of reading the clock.",
             .needs = {},
             .provides = {"operations[*].latency", "operations[*].instructions", "pipelines.*.latency"},
-            .run = run};
+            .run = arithmetic_latency::run};
 }
 
 }  // namespace gputomo::experiments

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 namespace gputomo::experiments {
+namespace operand_banks {
 namespace {
 
 /// Leaves of the description.
@@ -105,6 +106,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace operand_banks
 
 Experiment operand_banks_experiment() {
     return {.id = "operand_banks",
@@ -116,8 +118,8 @@ Experiment operand_banks_experiment() {
                 "choices of registers take longer than others, those registers lie in the same bank of the "
                 "register file.",
             .needs = {},
-            .provides = {kBanks, kPorts},
-            .run = run};
+            .provides = {operand_banks::kBanks, operand_banks::kPorts},
+            .run = operand_banks::run};
 }
 
 }  // namespace gputomo::experiments

@@ -17,6 +17,7 @@
 #include <vector>
 
 namespace gputomo::experiments {
+namespace tensor_products {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
@@ -121,6 +122,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace tensor_products
 
 Experiment tensor_products_experiment() {
     return {.id = "tensor_products",
@@ -136,7 +138,7 @@ Experiment tensor_products_experiment() {
             .after = {"issue", "arithmetic_latency"},
             .provides = {"pipelines.tensor.latency", "pipelines.tensor.forward_latency", "pipelines.tensor.lanes",
                          "pipelines.tensor.issue_slots"},
-            .run = run};
+            .run = tensor_products::run};
 }
 
 }  // namespace gputomo::experiments

@@ -15,6 +15,7 @@
 #include <memory>
 
 namespace gputomo::experiments {
+namespace arithmetic_throughput {
 namespace {
 
 /// Confidence of a rate: chosen by hand. No deduction reads it; reports show it.
@@ -149,6 +150,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace arithmetic_throughput
 
 Experiment arithmetic_throughput_experiment() {
     return {.id = "arithmetic_throughput",
@@ -161,8 +163,8 @@ Experiment arithmetic_throughput_experiment() {
             .needs = {},
             .after = {"arithmetic_latency"},
             .provides = {"operations[*].throughput", "pipelines.*.lanes"},
-            .run = run,
-            .compile_ahead = compile_ahead,
+            .run = arithmetic_throughput::run,
+            .compile_ahead = arithmetic_throughput::compile_ahead,
             .compile_after = "arithmetic_latency"};
 }
 

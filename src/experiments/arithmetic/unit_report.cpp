@@ -18,7 +18,7 @@ namespace gputomo::experiments {
 namespace {
 
 /// Confidence of a unit that pairs show: chosen by hand. No deduction reads it; reports show it.
-constexpr double kConfidence = 0.95;
+constexpr double kUnitConfidence = 0.95;
 /// Confidence of the explanation with the fewest units where the issue limit hides whether there is another one.
 constexpr double kIssueLimitedConfidence = 0.6;
 /// An operation this many times slower than its unit's simplest one may have a unit of its own. Smaller differences are
@@ -78,7 +78,7 @@ private:
         const std::string path = leaf(operation, "units");
         Evidence evidence{
             "arithmetic_units: time of pairs of operations in one loop, against the time of each operation alone",
-            kConfidence, shares_text(operation)};
+            kUnitConfidence, shares_text(operation)};
         switch (verdict.use) {
             case deduce::UnitUse::single: return add_single(path, operation, verdict.units.front(), evidence);
             case deduce::UnitUse::alternatives:
@@ -171,7 +171,8 @@ private:
         const auto highest =
             std::max<std::int64_t>(1, std::lround(std::ceil(std::max(by_latency, by_rate) - kNearlyWhole)));
         const Evidence evidence{
-            "arithmetic_units: latency and time per operation, in those of its unit's simplest operation", kConfidence,
+            "arithmetic_units: latency and time per operation, in those of its unit's simplest operation",
+            kUnitConfidence,
             fmt::format("{:.3g} times the latency and {:.3g} times the time of {}", by_latency, by_rate,
                         map_.units()[unit].name)};
         if (lowest == highest) return add(decided(path, lowest, evidence));
@@ -195,7 +196,7 @@ private:
             if (context_.findings.find(lanes) != nullptr) continue;
             const Evidence evidence{fmt::format("arithmetic_units: the throughput of {}, which no other unit delays",
                                                 simplest.operation.name),
-                                    kConfidence};
+                                    kUnitConfidence};
             add(rate_estimate(lanes, whole_lanes(warp_size / simplest.cycles), evidence));
             const auto* latency = context_.findings.find(leaf(representative, "latency"));
             if (latency == nullptr) continue;

@@ -15,6 +15,7 @@
 #include <vector>
 
 namespace gputomo::experiments {
+namespace arithmetic_units {
 namespace {
 
 /// Launches of each loop, whose median counts. More take longer; fewer let one outlier count.
@@ -132,6 +133,7 @@ Outcome measure(Context& context) { return UnitPairing(context).run(); }
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace arithmetic_units
 
 Experiment arithmetic_units_experiment() {
     return {
@@ -145,8 +147,8 @@ Experiment arithmetic_units_experiment() {
         .needs = {"arithmetic_throughput"},
         .after = {"arithmetic_latency"},
         .provides = {"operations[*].units", "operations[*].instructions", "pipelines.*.lanes", "pipelines.*.latency"},
-        .run = run,
-        .compile_ahead = compile_ahead,
+        .run = arithmetic_units::run,
+        .compile_ahead = arithmetic_units::compile_ahead,
         .compile_after = "arithmetic_throughput"};
 }
 

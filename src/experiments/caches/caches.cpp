@@ -18,6 +18,7 @@
 #include <bit>
 
 namespace gputomo::experiments {
+namespace caches {
 namespace {
 
 /// Confidence of latencies and of the list of caches: chosen by hand. No deduction reads it; reports show it.
@@ -33,8 +34,6 @@ constexpr std::uint64_t kBufferBytes = std::uint64_t{64} << 20;
 /// Most loads of one pass beyond the L1: the larger of 2^19 and 1.25 times the L2 lines that the driver reports.
 constexpr std::uint64_t kMostFarLoads = 1 << 19;
 constexpr double kTimesLines = 1.25;
-/// Confidence of a capacity that is only known to lie in an interval.
-constexpr double kOpen = 0.5;
 /// Passes after which an array that fits is resident under any replacement policy, and the fewest loads of a mean.
 constexpr std::uint64_t kWarmPasses = 4;
 constexpr std::uint64_t kLeastLoads = 1024;
@@ -86,7 +85,7 @@ void add_cache(const FoundCache& cache, std::uint64_t buffer_bytes, std::uint64_
     question.base = cache.array->base();
     cache.array->describe(cache.name == "l1" ? 0.4 : 0.6, "geometry of " + cache.name);
     const auto findings = deduce::deduce_geometry(cache.array->chase(), question);
-    const bool exact = findings.capacity.confidence > kOpen;
+    const bool exact = findings.capacity.confidence > deduce::kBracketedConfidence;
     const OverfillQuestion overfill{
         cache.name,
         "caches",
@@ -156,6 +155,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace caches
 
 Experiment caches_experiment() {
     return {.id = "caches",
@@ -173,7 +173,7 @@ Experiment caches_experiment() {
                          "caches.*.sets", "caches.*.set_ways", "caches.*.index", "caches.*.index_bits",
                          "caches.*.index_hash", "caches.*.policy", "caches.*.way_odds", "paths.global.caches",
                          "paths.global.memory_latency", "paths.global.memory_latency_range"},
-            .run = run};
+            .run = caches::run};
 }
 
 }  // namespace gputomo::experiments

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 namespace gputomo::experiments {
+namespace constant_caches {
 namespace {
 
 /// Bytes of constants that a module may have.
@@ -32,6 +33,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace constant_caches
 
 Experiment constant_caches_experiment() {
     return {
@@ -47,7 +49,7 @@ Experiment constant_caches_experiment() {
         .provides = {"caches.*.latency", "caches.*.latency_range", "caches.*.capacity", "caches.*.line",
                      "caches.*.sector", "caches.*.ways", "caches.*.sets", "caches.*.index", "caches.*.policy",
                      "paths.constant.caches", "paths.constant.memory_latency", "paths.constant.memory_latency_range"},
-        .run = run};
+        .run = constant_caches::run};
 }
 
 }  // namespace gputomo::experiments

@@ -15,7 +15,7 @@ namespace gputomo::experiments {
 namespace {
 
 /// Confidence of the latency: chosen by hand. No deduction reads it; reports show it.
-constexpr double kConfidence = 0.97;
+constexpr double kLatencyConfidence = 0.97;
 /// Lines of the access sequence: more than the caches hold of what was written last.
 constexpr std::uint64_t kMemoryLines = 1 << 20;
 /// Most SMs whose latency of memory is measured. All SMs of a large GPU would take long and add little.
@@ -86,12 +86,12 @@ void add_memory_latency(Context& context, const Hierarchy& hierarchy, ChaseArray
                 {fmt::format("caches: mean over {} SMs of the median latency of memory on each; the interval "
                              "holds 90% of the single loads",
                              by_sm.size()),
-                 kConfidence});
+                 kLatencyConfidence});
     latency.interval = {std::min(low, hierarchy.memory.low), std::max(high, hierarchy.memory.high)};
     outcome.estimates.push_back(std::move(latency));
     outcome.estimates.push_back(decided("paths.global.memory_latency_range",
                                         std::vector<std::int64_t>{std::llround(low), std::llround(high)},
-                                        {"caches: smallest and largest of the SMs' medians", kConfidence}));
+                                        {"caches: smallest and largest of the SMs' medians", kLatencyConfidence}));
     outcome.traces.push_back(std::move(trace));
 }
 

@@ -12,7 +12,7 @@ namespace {
 /// Lines by which the array exceeds the cache: a few sets overflow, the others do not.
 constexpr std::uint64_t kMore = 4;
 /// Passes before and during the recording. Both are chosen values: the map needs enough passes to show the policy.
-constexpr std::uint64_t kWarmPasses = 4, kPasses = 8;
+constexpr std::uint64_t kMapWarmPasses = 4, kMapPasses = 8;
 /// In a map of more lines a single line is too narrow to see.
 constexpr std::uint64_t kMostLines = 4096;
 
@@ -24,8 +24,8 @@ void add_miss_map(const SequenceLatencies& latencies_of, const MissMapRequest& r
     const auto lines = request.capacity / request.line + kMore;
     if (lines > kMostLines || lines * request.line > request.buffer_bytes) return;
     const auto latencies =
-        latencies_of(deduce::strided(lines * request.line, request.line), kWarmPasses * lines, kPasses * lines);
-    if (latencies.size() < kPasses * lines) return;
+        latencies_of(deduce::strided(lines * request.line, request.line), kMapWarmPasses * lines, kMapPasses * lines);
+    if (latencies.size() < kMapPasses * lines) return;
     results::Trace trace{.name = fmt::format("{}/{}_trace", request.experiment, request.cache),
                          .experiment = request.experiment};
     trace.columns = {{"line", "number", {}}, {"pass", "number", {}}, {"latency", "cycles", {}}};
@@ -34,7 +34,7 @@ void add_miss_map(const SequenceLatencies& latencies_of, const MissMapRequest& r
                   .x = "line",
                   .y = {"pass"},
                   .shade = "latency"};
-    for (std::uint64_t i = 0; i < kPasses * lines; ++i) trace.add_row(i % lines, i / lines + 1, latencies[i]);
+    for (std::uint64_t i = 0; i < kMapPasses * lines; ++i) trace.add_row(i % lines, i / lines + 1, latencies[i]);
     traces.push_back(std::move(trace));
 }
 

@@ -11,14 +11,14 @@ namespace gputomo::experiments {
 namespace {
 
 /// Confidence of the capacity; a chosen value.
-constexpr double kConfidence = 0.9;
+constexpr double kSweepConfidence = 0.9;
 /// Measured sizes range up to `kTimesOverflow` times the first that overflows; each is `kStep` times the one before.
 constexpr double kTimesOverflow = 2.5, kStep = 1.19;
 /// Sizes tried in addition where hits end, and where the share of misses beyond is looked at.
 constexpr std::uint64_t kRefined = 14;
 /// Timed loads of an array, and untimed passes before them. Arrays of more than `kLongSequence` loads get fewer passes,
 /// because each takes long.
-constexpr std::uint64_t kLoads = 4096, kWarmPasses = 4, kLongWarmPasses = 2, kLongSequence = 1 << 16;
+constexpr std::uint64_t kSweepLoads = 4096, kShortWarmPasses = 4, kLongWarmPasses = 2, kLongSequence = 1 << 16;
 /// The slowest hits may exceed 19 of 20 hits by at least this many cycles.
 constexpr double kLeastSpread = 3;
 
@@ -51,7 +51,7 @@ private:
     /// An access sequence of this many elements in several passes over the array, so that the timed loads are a sample
     /// of the whole array. If physical pages select the sets, some pages overflow far sooner than others.
     [[nodiscard]] std::vector<std::uint64_t> spread_over(std::uint64_t elements) const {
-        const std::uint64_t passes = std::max<std::uint64_t>(1, elements / kLoads);
+        const std::uint64_t passes = std::max<std::uint64_t>(1, elements / kSweepLoads);
         std::vector<std::uint64_t> offsets;
         for (std::uint64_t pass = 0; pass < passes; ++pass)
             for (std::uint64_t i = pass; i < elements; i += passes) offsets.push_back(i * q_.stride);
@@ -59,10 +59,10 @@ private:
     }
     void measure(double bytes) {
         const auto offsets = spread_over(static_cast<std::uint64_t>(bytes) / q_.stride);
-        const std::uint64_t passes = offsets.size() > kLongSequence ? kLongWarmPasses : kWarmPasses;
+        const std::uint64_t passes = offsets.size() > kLongSequence ? kLongWarmPasses : kShortWarmPasses;
         readings_.push_back({offsets.size() * q_.stride,
                              array_.latencies(offsets, passes * offsets.size(),
-                                              std::min<std::uint64_t>(offsets.size(), kLoads), std::nullopt)});
+                                              std::min<std::uint64_t>(offsets.size(), kSweepLoads), std::nullopt)});
     }
 
     ChaseArray& array_;
@@ -94,7 +94,7 @@ std::optional<results::Estimate> capacity_of(const deduce::Overfill& found, cons
     Evidence evidence{
         question.experiment +
             ": the array of which half the loads still hit; the interval ends where all hit and where none does",
-        kConfidence};
+        kSweepConfidence};
     if (found.partitions != 0)
         evidence.note = fmt::format(
             "the capacity that the loads of one SM can use, because {} partitions hold copies of each other's lines; a "

@@ -17,11 +17,11 @@ namespace gputomo::experiments {
 namespace {
 
 /// Confidence of a latency: chosen by hand. No deduction reads it; reports show it.
-constexpr double kConfidence = 0.97;
+constexpr double kPathConfidence = 0.97;
 /// Passes after which an array that fits is resident under any replacement policy.
-constexpr std::uint64_t kWarmPasses = 4;
-/// One load per line of the array is then timed, but no more than `kLoads` and no fewer than `kLoadsPerSm` loads.
-constexpr std::uint64_t kLoads = 1024, kLoadsPerSm = 256;
+constexpr std::uint64_t kPathWarmPasses = 4;
+/// One load per line of the array is then timed, but no more than `kMostLoads` and no fewer than `kFewestLoads` loads.
+constexpr std::uint64_t kMostLoads = 1024, kFewestLoads = 256;
 /// A load that takes less than this share of global memory's latency hits in a cache.
 constexpr double kOfMemory = 0.7;
 /// Medians of a hundred equal SMs spread over this many standard deviations of one median. A wider range is a
@@ -49,8 +49,8 @@ BySm latencies_by_sm(Context& context, const PathFindings& findings, std::size_t
     for (std::uint32_t sm = 0; sm < sms; ++sm) {
         const auto chase = [&] {
             auto latencies = question.latencies_of(
-                sequence, kWarmPasses * sequence.size(),
-                std::max<std::uint64_t>(kLoadsPerSm, std::min<std::uint64_t>(sequence.size(), kLoads)), sm);
+                sequence, kPathWarmPasses * sequence.size(),
+                std::max<std::uint64_t>(kFewestLoads, std::min<std::uint64_t>(sequence.size(), kMostLoads)), sm);
             std::erase_if(latencies, [low, high](double latency) { return latency < low || latency > high; });
             return latencies;
         };
@@ -75,11 +75,11 @@ void add_unfilled(const std::string& name, const PathQuestion& question, Outcome
     auto capacity = undecided(
         fmt::format("caches.{}.capacity", name), {},
         {fmt::format("{}: the cache is larger than the largest array, {} bytes", question.experiment, question.largest),
-         kConfidence});
+         kPathConfidence});
     outcome.estimates.push_back(std::move(capacity));
     outcome.estimates.push_back(
         undecided(fmt::format("paths.{}.memory_latency", question.path), {},
-                  {question.experiment + ": no array was larger than all caches", kConfidence}));
+                  {question.experiment + ": no array was larger than all caches", kPathConfidence}));
 }
 
 /// The estimate of a latency of which only a part can be measured.
@@ -140,7 +140,7 @@ void measure_latencies(Context& context, const PathFindings& findings, const Pat
         const auto range = by_sm.range();
         const Evidence evidence{fmt::format("{}: dependent loads that this level serves, mean of {} SMs",
                                             question.experiment, by_sm.sms.size()),
-                                kConfidence};
+                                kPathConfidence};
         if (i > 0 && findings.overlap_unknown) {
             outcome.estimates.push_back(at_least(prefix, by_sm.mean(), evidence));
             continue;
@@ -150,11 +150,11 @@ void measure_latencies(Context& context, const PathFindings& findings, const Pat
         if (static_cast<double>(range[1] - range[0]) > clock_step(context.findings) + kSpreadOfMany * by_sm.uncertainty)
             outcome.estimates.push_back(
                 decided(prefix + "_range", range,
-                        {fmt::format("{}: smallest and largest of the SMs", question.experiment), kConfidence}));
+                        {fmt::format("{}: smallest and largest of the SMs", question.experiment), kPathConfidence}));
     }
     outcome.traces.push_back(std::move(trace));
     add_nearest_trace(findings, question, outcome);
-    const Evidence evidence{question.experiment + ": levels of latency against the size of the array", kConfidence};
+    const Evidence evidence{question.experiment + ": levels of latency against the size of the array", kPathConfidence};
     const auto path = fmt::format("paths.{}.caches", question.path);
     outcome.estimates.push_back(findings.overlap_unknown && names.size() > 1 ? undecided(path, {}, evidence)
                                                                              : decided(path, names, evidence));

@@ -16,12 +16,12 @@ namespace gputomo::experiments {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
-constexpr double kConfidence = 0.95;
+constexpr double kScopeConfidence = 0.95;
 /// Evictions by a block on the same SM are the reference, and must take at least the share `kLeast` of the first
 /// block's data. Sharers evict more than `kShared` of the reference, others less than `kApart`.
 constexpr double kLeast = 0.2, kShared = 0.5, kApart = 0.25;
 /// Passes of a rival. A single one is enough if a block on the same SM then evicts at least the share `kEnough`.
-constexpr std::uint32_t kPasses = 3;
+constexpr std::uint32_t kRivalPasses = 3;
 constexpr double kEnough = 0.5;
 /// If it evicts less than this share, the second block's own misses may show more: a cache that keeps used lines leaves
 /// it nothing.
@@ -61,11 +61,11 @@ public:
     [[nodiscard]] std::optional<double> of_rival(std::uint32_t rival, double expected) const {
         std::optional<double> alone;
         return settled(expected, [&]() -> std::optional<double> {
-            const auto quiet = competition_.cycles({.rival = rival, .passes = kPasses, .own = false});
+            const auto quiet = competition_.cycles({.rival = rival, .passes = kRivalPasses, .own = false});
             if (!quiet) return std::nullopt;
             alone = std::min(alone.value_or(quiet->rival), quiet->rival);
-            return lost(competition_.cycles({.rival = rival, .passes = kPasses}), &InterferenceChase::Cycles::rival,
-                        *alone);
+            return lost(competition_.cycles({.rival = rival, .passes = kRivalPasses}),
+                        &InterferenceChase::Cycles::rival, *alone);
         });
     }
 
@@ -119,7 +119,7 @@ Sharing compete_with_all(const Context& context, InterferenceChase& competition,
     const Losses losses(competition, cost);
     std::uint32_t passes = 1;
     auto own = losses.of_own(0, passes, 0);
-    if (own && *own < kEnough) own = losses.of_own(0, passes = kPasses, 0);
+    if (own && *own < kEnough) own = losses.of_own(0, passes = kRivalPasses, 0);
     if (!own) return {};
     Sharing result{{{0, *own}}};
     if (*own < kClear) {
@@ -163,7 +163,7 @@ std::uint32_t Sharing::most_taking() const {
 
 void report_scope(const Context& context, const std::string& path, const Sharing& sharing, const std::string& method,
                   Outcome& outcome) {
-    Evidence evidence{method, kConfidence};
+    Evidence evidence{method, kScopeConfidence};
     const auto found = sharing.sharers();
     const auto sms = found.sms.size(), rivals = sharing.losses.size();
     const std::string which = sms > 0 && sms < rivals ? fmt::format(": {}", fmt::join(found.sms, ", ")) : "";
@@ -181,7 +181,7 @@ void report_scope(const Context& context, const std::string& path, const Sharing
 bool report_scheduler(const std::string& path, const Sharing& warps, const std::string& method, Outcome& outcome) {
     const auto found = warps.sharers_like(warps.most_taking());
     if (warps.losses.size() < 2 || !found.decided() || found.sms.size() > 1) return false;
-    Evidence evidence{method, kConfidence};
+    Evidence evidence{method, kScopeConfidence};
     evidence.note = fmt::format(
         "of {} warps, one for each scheduler, one evicts {:.0f}% of the first one's lines, the others at most {:.0f}%",
         warps.losses.size(), 100 * found.own_loss, 100 * found.loss_apart);

@@ -16,6 +16,7 @@
 #include <numeric>
 
 namespace gputomo::experiments {
+namespace scopes {
 namespace {
 
 /// Bytes of constants that a kernel can address.
@@ -127,6 +128,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace scopes
 
 Experiment scopes_experiment() {
     return {.id = "scopes",
@@ -139,7 +141,7 @@ Experiment scopes_experiment() {
             .needs = {},
             .after = {"clock", "caches", "constant_caches", "texture_caches"},
             .provides = {"caches.*.scope"},
-            .run = run};
+            .run = scopes::run};
 }
 
 }  // namespace gputomo::experiments

@@ -9,6 +9,7 @@
 #include <bit>
 
 namespace gputomo::experiments {
+namespace texture_caches {
 namespace {
 
 /// Bytes between loads of the search for levels: no texture cache so far has shorter lines.
@@ -51,6 +52,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace texture_caches
 
 Experiment texture_caches_experiment() {
     return {.id = "texture_caches",
@@ -65,7 +67,7 @@ Experiment texture_caches_experiment() {
                          "caches.*.sector", "caches.*.ways", "caches.*.sets", "caches.*.index", "caches.*.index_hash",
                          "caches.*.policy", "paths.texture.caches", "paths.texture.memory_latency",
                          "paths.texture.memory_latency_range"},
-            .run = run};
+            .run = texture_caches::run};
 }
 
 }  // namespace gputomo::experiments

@@ -6,6 +6,7 @@
 #include <array>
 
 namespace gputomo::experiments {
+namespace attributes {
 namespace {
 
 struct AttributeLeaf {
@@ -47,6 +48,7 @@ Outcome run(Context& context) {
 }
 
 }  // namespace
+}  // namespace attributes
 
 Experiment attributes_experiment() {
     return {.id = "attributes",
@@ -61,7 +63,7 @@ Experiment attributes_experiment() {
                          "topology.sms", "topology.warp_size", "topology.max_threads_per_block",
                          "topology.max_threads_per_sm", "topology.max_blocks_per_sm", "topology.registers_per_sm",
                          "shared.capacity", "shared.max_per_block", "memory.capacity"},
-            .run = run};
+            .run = attributes::run};
 }
 
 }  // namespace gputomo::experiments

@@ -13,6 +13,7 @@
 #include <numeric>
 
 namespace gputomo::experiments {
+namespace clock {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
@@ -83,6 +84,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace clock
 
 Experiment clock_experiment() {
     return {.id = "clock",
@@ -96,7 +98,7 @@ Experiment clock_experiment() {
             .needs = {},
             .provides = {"clock.read_cost", "clock.resolution", "clock.sm_mhz", "clock.scope", "topology.sms_per_tpc",
                          "topology.sms_per_gpc"},
-            .run = run};
+            .run = clock::run};
 }
 
 }  // namespace gputomo::experiments

@@ -17,7 +17,7 @@ constexpr std::int32_t kSimultaneous = 8192;
 /// Most SMs of a TPC: the GT200 has 3, no GPU since then more than 2.
 constexpr std::size_t kMostSmsPerTpc = 4;
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
-constexpr double kConfidence = 0.95;
+constexpr double kSameClockConfidence = 0.95;
 constexpr std::string_view kMethod = "clock: SMs whose blocks, started together, read nearly the same clock";
 
 }  // namespace
@@ -43,7 +43,7 @@ std::vector<std::vector<std::uint32_t>> clock_groups(std::span<const BlockStart>
 std::vector<results::Estimate> clock_scope_estimates(const std::vector<std::vector<std::uint32_t>>& groups) {
     if (groups.empty()) return {};
     const auto [smallest, largest] = std::ranges::minmax(groups, {}, &std::vector<std::uint32_t>::size);
-    Evidence evidence{std::string(kMethod), kConfidence};
+    Evidence evidence{std::string(kMethod), kSameClockConfidence};
     evidence.note = fmt::format("{} groups of {} to {} SMs", groups.size(), smallest.size(), largest.size());
     if (groups.size() == 1) return {decided("clock.scope", std::string("gpu"), evidence)};
     // Two registers may happen to read nearly the same, but clusters of one SM do not exist beside larger ones.

@@ -14,6 +14,7 @@
 #include <algorithm>
 
 namespace gputomo::experiments {
+namespace barriers {
 namespace {
 
 using ptx::Reg;
@@ -240,6 +241,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace barriers
 
 Experiment barriers_experiment() {
     return {
@@ -252,7 +254,7 @@ Experiment barriers_experiment() {
             "parts of warps arrive late or not at all, which shows whether a barrier counts threads or warps.",
         .needs = {},
         .provides = {"issue.barrier_latency", "issue.barrier_granularity", "issue.warp_barrier_latency"},
-        .run = run};
+        .run = barriers::run};
 }
 
 }  // namespace gputomo::experiments

@@ -19,7 +19,7 @@ namespace gputomo::experiments {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
-constexpr double kConfidence = 0.97;
+constexpr double kBranchConfidence = 0.97;
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void add_divergence_latency(Context& context, Outcome& outcome) {
     auto each = usual.empty() ? all : summarise(usual);
     each.value = mean_near_median(steps, near);
     const Evidence evidence{
-        "control_flow: time of a nest of sixteen ifs, of which 0 to 16 split the warp", kConfidence,
+        "control_flow: time of a nest of sixteen ifs, of which 0 to 16 split the warp", kBranchConfidence,
         fmt::format("{} of {} splits cost about this; the splits range from {:.0f} to {:.0f} cycles", usual.size(),
                     steps.size(), all.low, all.high)};
     outcome.estimates.push_back(decided_integer("issue.divergence_latency", each, evidence));
@@ -67,7 +67,7 @@ void add_divergence_model(Context& context, Outcome& outcome) {
     const Evidence evidence{
         fmt::format("control_flow: {} of {} threads of a warp leave a loop in which each waits for the one before",
                     through, kWarpSize),
-        kConfidence};
+        kBranchConfidence};
     if (through == kWarpSize || through <= 1) {
         outcome.estimates.push_back(
             decided("issue.spin_within_warp", std::string(through == kWarpSize ? "completes" : "deadlocks"), evidence));
@@ -99,7 +99,7 @@ void add_branch_latencies(Context& context, Outcome& outcome) {
             decided_integer(path, {latency, latency, latency},
                             {fmt::format("control_flow: four {} branches against one, each after the same comparisons",
                                          taken ? "taken" : "untaken"),
-                             kConfidence}));
+                             kBranchConfidence}));
     }
 }
 

@@ -15,6 +15,7 @@
 #include <set>
 
 namespace gputomo::experiments {
+namespace control_flow {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
@@ -184,6 +185,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace control_flow
 
 Experiment control_flow_experiment() {
     return {.id = "control_flow",
@@ -196,7 +198,7 @@ Experiment control_flow_experiment() {
             .needs = {},
             .provides = {"issue.divergence", "issue.first_path", "issue.reconvergence", "issue.spin_within_warp",
                          "issue.branch_latency_taken", "issue.branch_latency_untaken", "issue.divergence_latency"},
-            .run = run};
+            .run = control_flow::run};
 }
 
 }  // namespace gputomo::experiments

@@ -20,7 +20,7 @@ constexpr double kNeighbours = 0.95, kInterval = 0.5;
 /// Sizes of code among which the capacity is searched. More sizes narrow its interval and take longer.
 constexpr std::uint64_t kSizes = 48;
 /// Passes before the misses count, and passes that count.
-constexpr std::uint64_t kWarmPasses = 4, kPasses = 8;
+constexpr std::uint64_t kWarmPasses = 4, kCodePasses = 8;
 /// Code fits if at most the first share of visits misses, which may be outliers. It overflows if more than the second
 /// does.
 constexpr double kOutliers = 0.02, kOverflowing = 0.1;
@@ -52,7 +52,8 @@ deduce::Finding capacity_of(InstructionChase& chase, const PathLevel& cache, dou
     for (std::uint64_t bytes = from; bytes <= to; bytes += step) {
         const auto sequence = deduce::strided(bytes, question.stride, question.most_loads);
         const double missing = share_above(
-            chase.latencies(sequence, kWarmPasses * sequence.size(), kPasses * sequence.size(), std::nullopt), border);
+            chase.latencies(sequence, kWarmPasses * sequence.size(), kCodePasses * sequence.size(), std::nullopt),
+            border);
         fitted = fitted && missing <= kOutliers;
         if (fitted) fits = bytes;
         if (missing <= kOverflowing) overflows = bytes + step;

@@ -12,6 +12,7 @@
 #include <limits>
 
 namespace gputomo::experiments {
+namespace fetch_block {
 namespace {
 
 constexpr auto kLeaf = "instruction_supply.fetch_block";
@@ -120,6 +121,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace fetch_block
 
 Experiment fetch_block_experiment() {
     return {.id = "fetch_block",
@@ -133,8 +135,8 @@ Experiment fetch_block_experiment() {
                 "them, the warp waits.",
             .needs = {},
             .after = {"clock", "instruction_caches"},
-            .provides = {kLeaf},
-            .run = run};
+            .provides = {fetch_block::kLeaf},
+            .run = fetch_block::run};
 }
 
 }  // namespace gputomo::experiments

@@ -16,6 +16,7 @@
 #include <optional>
 
 namespace gputomo::experiments {
+namespace instruction_caches {
 namespace {
 
 /// Slots of the chase's code: a little more than 96 KiB before compute capability 7.0 and 192 KiB since. More takes
@@ -133,6 +134,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace instruction_caches
 
 Experiment instruction_caches_experiment() {
     return {.id = "instruction_caches",
@@ -148,9 +150,9 @@ Experiment instruction_caches_experiment() {
                          "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets", "caches.*.index",
                          "caches.*.policy", "paths.instruction.caches", "paths.instruction.memory_latency",
                          "paths.instruction.memory_latency_range"},
-            .run = run,
+            .run = instruction_caches::run,
             .compile_ahead = [](const Context& context) {
-                InstructionChase::compile_ahead(context.device, kSlots);
+                InstructionChase::compile_ahead(context.device, instruction_caches::kSlots);
                 FetchEntries::compile_ahead(context.device);
             }};
 }

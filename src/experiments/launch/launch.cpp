@@ -15,6 +15,7 @@
 #include <map>
 
 namespace gputomo::experiments {
+namespace launch {
 namespace {
 
 using ptx::Mem;
@@ -225,6 +226,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace launch
 
 Experiment launch_experiment() {
     return {.id = "launch",
@@ -237,7 +239,7 @@ Experiment launch_experiment() {
             .needs = {},
             .provides = {"launch.empty_kernel", "launch.block_replacement", "launch.block_interval",
                          "launch.warp_interval"},
-            .run = run};
+            .run = launch::run};
 }
 
 }  // namespace gputomo::experiments

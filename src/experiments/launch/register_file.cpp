@@ -17,6 +17,7 @@
 #include <set>
 
 namespace gputomo::experiments {
+namespace register_file {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
@@ -229,6 +230,7 @@ Outcome RegisterFile::measure() {
 Outcome run(Context& context) { return RegisterFile(context).measure(); }
 
 }  // namespace
+}  // namespace register_file
 
 Experiment register_file_experiment() {
     return {.id = "register_file",
@@ -241,7 +243,7 @@ Experiment register_file_experiment() {
             .needs = {},
             .provides = {"topology.max_registers_per_thread", "topology.register_allocation_unit",
                          "topology.thread_allocation_unit", "topology.register_partitions"},
-            .run = run};
+            .run = register_file::run};
 }
 
 }  // namespace gputomo::experiments

@@ -13,6 +13,7 @@
 #include <optional>
 
 namespace gputomo::experiments {
+namespace shared_allocation {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
@@ -153,6 +154,7 @@ Outcome SharedAllocation::measure() {
 Outcome run(Context& context) { return SharedAllocation(context).measure(); }
 
 }  // namespace
+}  // namespace shared_allocation
 
 Experiment shared_allocation_experiment() {
     return {.id = "shared_allocation",
@@ -165,7 +167,7 @@ Experiment shared_allocation_experiment() {
                 "allocation.",
             .needs = {},
             .provides = {"shared.allocation_unit", "shared.block_overhead", "shared.argument_overhead"},
-            .run = run};
+            .run = shared_allocation::run};
 }
 
 }  // namespace gputomo::experiments

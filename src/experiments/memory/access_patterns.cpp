@@ -20,6 +20,7 @@
 #include <utility>
 
 namespace gputomo::experiments {
+namespace access_patterns {
 namespace {
 
 /// Bytes of a word.
@@ -227,6 +228,7 @@ Outcome run(Context& context) {
 }
 
 }  // namespace
+}  // namespace access_patterns
 
 Experiment access_patterns_experiment() {
     return {
@@ -244,7 +246,7 @@ Experiment access_patterns_experiment() {
         .provides = {"patterns.*.first_limit", "patterns.*.loads_per_cycle", "patterns.*.memory_loads_per_cycle",
                      "patterns.*.outstanding_loads", "patterns.*.outstanding_lines", "patterns.*.outstanding_sectors",
                      "patterns.*.partition_loads", "patterns.*.warp_loads"},
-        .run = run,
+        .run = access_patterns::run,
         .part_of_scan = PartOfScan::on_request};
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 namespace gputomo::experiments {
+namespace constant_bandwidth {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
@@ -170,6 +171,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace constant_bandwidth
 
 Experiment constant_bandwidth_experiment() {
     return {.id = "constant_bandwidth",
@@ -183,7 +185,7 @@ Experiment constant_bandwidth_experiment() {
             .needs = {},
             .after = {"clock", "constant_caches", "scopes"},
             .provides = {"caches.*.bytes_per_cycle", "caches.*.outstanding_entries"},
-            .run = run};
+            .run = constant_bandwidth::run};
 }
 
 }  // namespace gputomo::experiments

@@ -18,7 +18,7 @@ using ptx::SpecialRegister;
 using ptx::Type;
 
 /// Passes over the rings, of which the second half counts.
-constexpr std::uint32_t kPasses = 8;
+constexpr std::uint32_t kStreamPasses = 8;
 /// Blocks that are launched for each SM, so that every SM gets at least one.
 constexpr std::uint32_t kBlocksPerSm = 2;
 
@@ -100,8 +100,8 @@ bool ConstantStream::split_rings() {
 }
 
 Throughput ConstantStream::rate(std::uint32_t active) {
-    const auto half = cycles(active, kPasses / 2 * lines_), whole = cycles(active, kPasses * lines_);
-    constexpr std::uint32_t kTimed = kPasses - kPasses / 2;
+    const auto half = cycles(active, kStreamPasses / 2 * lines_), whole = cycles(active, kStreamPasses * lines_);
+    constexpr std::uint32_t kTimed = kStreamPasses - kStreamPasses / 2;
     const double bytes = cache_.bytes * kConstantChains * kTimed * lines_;
     double sum = 0, all = 0;
     for (std::size_t i = 0; i < whole.size(); ++i) {

@@ -10,7 +10,7 @@ namespace gputomo::experiments {
 namespace {
 
 /// Confidence of the coefficients; a chosen value.
-constexpr double kConfidence = 0.9;
+constexpr double kContentionConfidence = 0.9;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void add_contention_estimates(std::span<const deduce::LoadedLatency> samples, co
                               const Context& context, Outcome& outcome) {
     const auto fit = deduce::fit_contention(samples);
     if (!fit || context.findings.find("memory.contention_base") != nullptr) return;
-    const Evidence evidence{experiment + ": least squares of mean latency over throughput", kConfidence,
+    const Evidence evidence{experiment + ": least squares of mean latency over throughput", kContentionConfidence,
                             fmt::format("the largest error of the fit is {:.1f}%", 100 * fit->largest_error)};
     const auto& [a, b, c, error] = *fit;
     outcome.estimates.push_back(

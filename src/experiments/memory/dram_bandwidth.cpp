@@ -12,6 +12,7 @@
 #include <cmath>
 
 namespace gputomo::experiments {
+namespace dram_bandwidth {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
@@ -157,6 +158,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace dram_bandwidth
 
 Experiment dram_bandwidth_experiment() {
     return {.id = "dram_bandwidth",
@@ -169,7 +171,7 @@ Experiment dram_bandwidth_experiment() {
             .needs = {},
             .after = {"caches"},
             .provides = {"memory.peak_bandwidth", "memory.read_bandwidth", "memory.copy_bandwidth"},
-            .run = run};
+            .run = dram_bandwidth::run};
 }
 
 }  // namespace gputomo::experiments

@@ -18,6 +18,7 @@
 #include <span>
 
 namespace gputomo::experiments {
+namespace l2_copy {
 namespace {
 
 using ptx::Mem;
@@ -205,6 +206,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace l2_copy
 
 Experiment l2_copy_experiment() {
     return {.id = "l2_copy",
@@ -218,7 +220,7 @@ Experiment l2_copy_experiment() {
             .needs = {},
             .after = {"caches"},
             .provides = {"caches.*.copy_capacity"},
-            .run = run,
+            .run = l2_copy::run,
             .part_of_scan = PartOfScan::on_request};
 }
 

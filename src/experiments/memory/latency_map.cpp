@@ -16,6 +16,7 @@
 #include <random>
 
 namespace gputomo::experiments {
+namespace latency_map {
 namespace {
 
 using ptx::Mem;
@@ -180,6 +181,7 @@ Outcome run(Context& context) {
 }
 
 }  // namespace
+}  // namespace latency_map
 
 Experiment latency_map_experiment() {
     return {.id = "latency_map",
@@ -193,7 +195,7 @@ Experiment latency_map_experiment() {
             .needs = {},
             .after = {"clock", "caches", "scopes"},
             .provides = {"caches.*.partitions", "caches.*.far_latency"},
-            .run = run};
+            .run = latency_map::run};
 }
 
 }  // namespace gputomo::experiments

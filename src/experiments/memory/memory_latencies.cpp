@@ -19,6 +19,7 @@
 #include <vector>
 
 namespace gputomo::experiments {
+namespace memory_latencies {
 namespace {
 
 using Histogram = std::map<std::int64_t, std::int64_t>;  // samples by cycles
@@ -161,6 +162,7 @@ Outcome run(Context& context) {
 }
 
 }  // namespace
+}  // namespace memory_latencies
 
 Experiment memory_latencies_experiment() {
     return {.id = "memory_latencies",
@@ -174,7 +176,7 @@ Experiment memory_latencies_experiment() {
             .needs = {},
             .after = {"clock"},
             .provides = {"memory.contention_base", "memory.contention_slopes", "memory.contention_limits"},
-            .run = run,
+            .run = memory_latencies::run,
             .part_of_scan = PartOfScan::on_request};
 }
 

@@ -19,6 +19,7 @@
 #include <memory>
 
 namespace gputomo::experiments {
+namespace memory_parallelism {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
@@ -203,6 +204,7 @@ Outcome run(Context& context) {
 }
 
 }  // namespace
+}  // namespace memory_parallelism
 
 Experiment memory_parallelism_experiment() {
     return {.id = "memory_parallelism",
@@ -221,7 +223,7 @@ Experiment memory_parallelism_experiment() {
                          "caches.*.bytes_per_cycle", "memory.sm_bytes_per_cycle", "memory.sm_bytes_in_flight",
                          "memory.bytes_in_flight", "accesses.*.sm_bytes_per_cycle", "accesses.*.sm_bytes_in_flight",
                          "accesses.*.bytes_per_cycle", "accesses.*.bytes_in_flight"},
-            .run = run,
+            .run = memory_parallelism::run,
             .part_of_scan = PartOfScan::with_full_budget};
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 namespace gputomo::experiments {
+namespace memory_pauses {
 namespace {
 
 using ptx::Mem;
@@ -200,6 +201,7 @@ Outcome run(Context& context) {
 }
 
 }  // namespace
+}  // namespace memory_pauses
 
 Experiment memory_pauses_experiment() {
     return {.id = "memory_pauses",
@@ -215,7 +217,7 @@ Experiment memory_pauses_experiment() {
             .needs = {},
             .after = {"clock", "caches"},
             .provides = {"memory.pause_interval", "memory.pause_time"},
-            .run = run};
+            .run = memory_pauses::run};
 }
 
 }  // namespace gputomo::experiments

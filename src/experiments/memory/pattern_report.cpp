@@ -14,7 +14,7 @@ namespace gputomo::experiments {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
-constexpr double kConfidence = 0.9;
+constexpr double kPatternConfidence = 0.9;
 
 results::Estimate first_limit(const std::string& path, const PatternCurve& near, const PatternCurve& far,
                               const SourceMix& mix, const Evidence& evidence) {
@@ -51,7 +51,7 @@ void report_pattern(const LoadPattern& pattern, const PatternCurve& near, const 
     const Evidence evidence{
         "access_patterns: one SM, 1 to 32 warps with 1 to 32 loads each in flight, timed as the difference of 2n and n "
         "iterations",
-        kConfidence,
+        kPatternConfidence,
         fmt::format("Loads/cycle from the cache: {:.3g} at {:.0f} cycles ({:.0f} in flight). From memory: {:.3g} at "
                     "{:.0f} cycles "
                     "({:.0f} in flight). The warps of one scheduler alone: {:.3g} and {:.3g}. One warp alone: {:.3g} "

@@ -22,6 +22,7 @@
 #include <vector>
 
 namespace gputomo::experiments {
+namespace random_access {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
@@ -177,6 +178,7 @@ Outcome run(Context& context) {
 }
 
 }  // namespace
+}  // namespace random_access
 
 Experiment random_access_experiment() {
     return {.id = "random_access",
@@ -192,7 +194,7 @@ Experiment random_access_experiment() {
             .needs = {},
             .after = {"caches", "dram_bandwidth"},
             .provides = {"paths.global.transaction_cost", "memory.fetch_bytes"},
-            .run = run,
+            .run = random_access::run,
             .part_of_scan = PartOfScan::with_full_budget};
 }
 

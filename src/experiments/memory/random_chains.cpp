@@ -20,7 +20,7 @@ constexpr std::int64_t kPointerBytes = 8;
 /// Loads of an iteration, and iterations of a launch. With eight loads, some 20 cycles of the
 /// loop's own instructions add less than 1% to an iteration of loads from memory. More iterations take longer; fewer
 /// let the first, cold loads count for more.
-constexpr int kLoads = 8;
+constexpr int kChainLoads = 8;
 constexpr std::int64_t kIterations = 8;
 
 struct Record {
@@ -48,7 +48,7 @@ ptx::KernelBuilder random_kernel(ptx::Target target) {
     k("shr.u32", warp, index, 5);
     k("setp.eq.u32", first_lane, k.special(ptx::SpecialRegister::laneid), 0);
     const Reg start = k.clock_after(at);
-    k.loop(iterations, [&] { k.repeat(kLoads, [&](int) { k("ld.global.b64", at, Mem{at}); }); });
+    k.loop(iterations, [&] { k.repeat(kChainLoads, [&](int) { k("ld.global.b64", at, Mem{at}); }); });
     const Reg end = k.clock_after(at);
     const Reg mine = k.element(records, warp, Bytes{sizeof(Record)});
     k.when(first_lane)("st.global.u32", Mem{mine, offsetof(Record, start)}, start);
@@ -105,7 +105,7 @@ std::vector<std::uint64_t> lines_apart(device::Address base, std::int64_t bytes)
 }  // namespace
 
 RandomChains::RandomChains(device::Device& device, std::int64_t bytes, Order order)
-    : kernel_(device, random_kernel(target_of(device)), {LoopedCode{{"LDG", 8}, kLoads}}),
+    : kernel_(device, random_kernel(target_of(device)), {LoopedCode{{"LDG", 8}, kChainLoads}}),
       sms_(sms_of(device)),
       bytes_(bytes),
       order_(order),
@@ -145,7 +145,7 @@ bool RandomChains::add_run(Rate& rate, std::int64_t all, int warps, std::uint32_
     std::map<std::uint32_t, int> warps_of;
     for (const auto& record : records_.read<Record>(static_cast<std::size_t>(all))) {
         const double cycles = static_cast<std::int32_t>(record.end - record.start),
-                     loads = static_cast<double>(kIterations * kLoads);
+                     loads = static_cast<double>(kIterations * kChainLoads);
         rate.latency += cycles / loads / static_cast<double>(all * runs);
         rate.loads += loads / cycles / runs;
         if (++warps_of[record.sm] > warps) return false;

@@ -20,6 +20,7 @@
 #include <set>
 
 namespace gputomo::experiments {
+namespace write_delay {
 namespace {
 
 /// Confidence of the estimate: chosen by hand. No deduction reads it; reports show it.
@@ -161,6 +162,7 @@ Outcome run(Context& context) {
 }
 
 }  // namespace
+}  // namespace write_delay
 
 Experiment write_delay_experiment() {
     return {.id = "write_delay",
@@ -174,7 +176,7 @@ Experiment write_delay_experiment() {
             .needs = {"dram_bandwidth"},
             .after = {"clock", "caches"},
             .provides = {"memory.write_delay"},
-            .run = run,
+            .run = write_delay::run,
             .part_of_scan = PartOfScan::with_full_budget};
 }
 

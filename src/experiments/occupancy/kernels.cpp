@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 namespace gputomo::experiments {
+namespace kernels {
 namespace {
 
 results::Trace trace_of(const WorkloadTiming& timing) {
@@ -34,6 +35,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace kernels
 
 Experiment kernels_experiment() {
     return {.id = "kernels",
@@ -47,7 +49,7 @@ Experiment kernels_experiment() {
             .needs = {},
             .after = {"clock"},
             .provides = {},
-            .run = run,
+            .run = kernels::run,
             .part_of_scan = PartOfScan::on_request};
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 namespace gputomo::experiments {
+namespace occupancy {
 namespace {
 
 constexpr double kWarp = kWarpSize;
@@ -225,6 +226,7 @@ Outcome run(Context& context) {
 }
 
 }  // namespace
+}  // namespace occupancy
 
 Experiment occupancy_experiment() {
     return {.id = "occupancy",
@@ -241,7 +243,7 @@ Experiment occupancy_experiment() {
             .after = {"clock"},
             .provides = {"pipelines.sfu.warp_latency", "shared.warp_latency", "paths.global.warp_latency",
                          "memory.contention_base", "memory.contention_slopes", "memory.contention_limits"},
-            .run = run,
+            .run = occupancy::run,
             .part_of_scan = PartOfScan::on_request};
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 namespace gputomo::experiments {
+namespace occupancy_over_time {
 namespace {
 
 /// Instructions of an iteration, besides three of the loop's control.
@@ -166,6 +167,7 @@ Outcome measure(Context& context) { return OverTime(context).run(); }
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace occupancy_over_time
 
 Experiment occupancy_over_time_experiment() {
     return {
@@ -183,7 +185,7 @@ Experiment occupancy_over_time_experiment() {
         .needs = {},
         .after = {"clock"},
         .provides = {},
-        .run = run,
+        .run = occupancy_over_time::run,
         .part_of_scan = PartOfScan::on_request};
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 namespace gputomo::experiments {
+namespace outstanding {
 namespace {
 
 results::Trace models_trace(const std::vector<deduce::OutstandingFit>& fits) {
@@ -57,6 +58,7 @@ void compile_ahead(const Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace outstanding
 
 Experiment outstanding_experiment() {
     return {.id = "outstanding",
@@ -73,8 +75,8 @@ Experiment outstanding_experiment() {
                          "paths.*.outstanding_at_least", "caches.*.outstanding_design", "caches.*.outstanding_entries",
                          "caches.*.outstanding_merge", "paths.*.outstanding_design", "paths.*.outstanding_entries",
                          "paths.*.outstanding_merge"},
-            .run = run,
-            .compile_ahead = compile_ahead,
+            .run = outstanding::run,
+            .compile_ahead = outstanding::compile_ahead,
             .compile_after = "arithmetic_latency"};
 }
 

@@ -8,6 +8,7 @@
 #include "units/warp.hpp"
 
 namespace gputomo::experiments {
+namespace shared_latency {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
@@ -81,6 +82,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace shared_latency
 
 Experiment shared_latency_experiment() {
     return {.id = "shared_latency",
@@ -93,7 +95,7 @@ Experiment shared_latency_experiment() {
             .needs = {},
             .provides = {"shared.latency", "shared.banks", "shared.bank_width", "shared.row_words",
                          "shared.conflict_cost", "shared.access_group"},
-            .run = run};
+            .run = shared_latency::run};
 }
 
 }  // namespace gputomo::experiments

@@ -14,6 +14,7 @@
 #include <optional>
 
 namespace gputomo::experiments {
+namespace shared_split {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
@@ -177,6 +178,7 @@ Outcome run(Context& context) {
 }
 
 }  // namespace
+}  // namespace shared_split
 
 Experiment shared_split_experiment() {
     return {.id = "shared_split",
@@ -190,7 +192,7 @@ Experiment shared_split_experiment() {
             .needs = {"caches"},
             .after = {"shared_allocation"},
             .provides = {"shared.unified_cache", "shared.capacity_options", "caches.*.capacity_options"},
-            .run = run};
+            .run = shared_split::run};
 }
 
 }  // namespace gputomo::experiments

@@ -13,6 +13,7 @@
 #include <cmath>
 
 namespace gputomo::experiments {
+namespace shared_throughput {
 namespace {
 
 /// Confidence of the estimate: chosen by hand. No deduction reads it; reports show it.
@@ -94,6 +95,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace shared_throughput
 
 Experiment shared_throughput_experiment() {
     return {.id = "shared_throughput",
@@ -105,7 +107,7 @@ Experiment shared_throughput_experiment() {
                 "widths of a load and several numbers of warps.",
             .needs = {},
             .provides = {"shared.bytes_per_cycle"},
-            .run = run};
+            .run = shared_throughput::run};
 }
 
 }  // namespace gputomo::experiments

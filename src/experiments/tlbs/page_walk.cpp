@@ -23,6 +23,7 @@
 #include <optional>
 
 namespace gputomo::experiments {
+namespace page_walk {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
@@ -157,6 +158,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace page_walk
 
 Experiment page_walk_experiment() {
     return {.id = "page_walk",
@@ -170,7 +172,7 @@ Experiment page_walk_experiment() {
             .needs = {},
             .after = {"clock", "caches", "tlb", "page_window"},
             .provides = {"paths.global.page_walk_memory_penalty"},
-            .run = run};
+            .run = page_walk::run};
 }
 
 }  // namespace gputomo::experiments

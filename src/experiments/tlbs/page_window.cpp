@@ -19,6 +19,7 @@
 #include <random>
 
 namespace gputomo::experiments {
+namespace page_window {
 namespace {
 
 /// Pages of an aliased range: 64 GiB of 2 MiB pages. If memory cannot be aliased, a plain array of at most `kMostPlain`
@@ -164,6 +165,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace page_window
 
 Experiment page_window_experiment() {
     return {.id = "page_window",
@@ -177,7 +179,7 @@ Experiment page_window_experiment() {
             .needs = {},
             .after = {"clock"},
             .provides = {"paths.global.page_window", "paths.global.page_window_penalty"},
-            .run = run};
+            .run = page_window::run};
 }
 
 }  // namespace gputomo::experiments

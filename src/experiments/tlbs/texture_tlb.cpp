@@ -8,6 +8,7 @@
 #include <bit>
 
 namespace gputomo::experiments {
+namespace texture_tlb {
 namespace {
 
 /// Bytes of the largest range: several times the reach of the TLBs of GPUs without aliasing. A linear texture of words
@@ -39,6 +40,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace texture_tlb
 
 Experiment texture_tlb_experiment() {
     return {.id = "texture_tlb",
@@ -53,7 +55,7 @@ Experiment texture_tlb_experiment() {
             .after = {"clock", "texture_caches"},
             .provides = {"tlbs.*.reach", "tlbs.*.entries", "tlbs.*.ways", "tlbs.*.sets", "tlbs.*.set_ways",
                          "tlbs.*.span", "tlbs.*.policy", "tlbs.*.miss_penalty", "paths.texture.tlbs"},
-            .run = run};
+            .run = texture_tlb::run};
 }
 
 }  // namespace gputomo::experiments

@@ -10,6 +10,7 @@
 #include <memory>
 
 namespace gputomo::experiments {
+namespace tlb {
 namespace {
 
 /// Pages of an aliased window: 64 GiB of 2 MiB pages, mapped in under a second.
@@ -20,8 +21,6 @@ constexpr std::uint64_t kSparse = 16;
 /// Bytes of a plain array if memory cannot be aliased: several times the reach of the largest TLB of GPUs without
 /// aliasing (Wong 2010, IV-I).
 constexpr std::uint64_t kPlainArray = std::uint64_t{1} << 30;
-/// Confidence of a number that is only known to lie in an interval.
-constexpr double kOpen = 0.5;
 
 /// Corrects a level that only the sparse window shows. In that window, entries that span less than the distance of its
 /// pages look as if they spanned it, so span and reach become intervals.
@@ -32,9 +31,11 @@ FoundTlb resolved(FoundTlb tlb, const Window& sparse, const Window& dense) {
     const auto page = static_cast<std::int64_t>(dense.word);
     const std::int64_t entries = findings.capacity.value / word;
     const bool beyond = findings.capacity.value > static_cast<std::int64_t>(dense.bytes);
-    findings.line = {word, kOpen, {page, word}, {}};
-    findings.capacity = {
-        entries * word, kOpen, {beyond ? static_cast<std::int64_t>(dense.bytes) : entries * page, entries * word}, {}};
+    findings.line = {word, deduce::kBracketedConfidence, {page, word}, {}};
+    findings.capacity = {entries * word,
+                         deduce::kBracketedConfidence,
+                         {beyond ? static_cast<std::int64_t>(dense.bytes) : entries * page, entries * word},
+                         {}};
     return tlb;
 }
 
@@ -84,6 +85,7 @@ Outcome measure(Context& context) {
 Outcome run(Context& context) { return watched(context, measure); }
 
 }  // namespace
+}  // namespace tlb
 
 Experiment tlb_experiment() {
     return {.id = "tlb",
@@ -98,7 +100,7 @@ Experiment tlb_experiment() {
             .after = {"clock", "caches", "page_window"},
             .provides = {"tlbs.*.reach", "tlbs.*.entries", "tlbs.*.ways", "tlbs.*.sets", "tlbs.*.set_ways",
                          "tlbs.*.span", "tlbs.*.policy", "tlbs.*.miss_penalty", "paths.global.tlbs"},
-            .run = run};
+            .run = tlb::run};
 }
 
 }  // namespace gputomo::experiments

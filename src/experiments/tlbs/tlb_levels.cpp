@@ -13,7 +13,7 @@ namespace gputomo::experiments {
 namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
-constexpr double kConfidence = 0.95;
+constexpr double kLevelConfidence = 0.95;
 /// Most loads of one pass; TLBs have fewer entries.
 constexpr std::uint64_t kMostLoads = 1 << 14;
 /// Budget of the eviction-set search in loads. Each costs several others, which measure the latency of the data.
@@ -41,7 +41,7 @@ void add_tlb(const std::string& name, const FoundTlb& tlb, const std::string& ex
     auto penalty =
         decided(prefix + ".miss_penalty", static_cast<std::int64_t>(std::llround(tlb.penalty)),
                 {experiment + ": difference of the median latencies of loads that hit here and in the next level",
-                 kConfidence});
+                 kLevelConfidence});
     penalty.interval = {tlb.penalty - tlb.spread, tlb.penalty + tlb.spread};
     outcome.estimates.push_back(std::move(penalty));
 }
@@ -124,7 +124,7 @@ void report_tlbs(const std::vector<FoundTlb>& found, const std::string& path, st
         add_tlb(names.back(), tlb, experiment, outcome);
     }
     Evidence evidence{experiment + ": levels of latency against the range of addresses, less the latency of the data",
-                      kConfidence};
+                      kLevelConfidence};
     if (names.empty()) evidence.note = fmt::format("no load missed a TLB within {} MiB of addresses", range >> 20);
     const bool confirmed = std::ranges::all_of(found, &FoundTlb::confirmed);
     const auto leaf = fmt::format("paths.{}.tlbs", path);

@@ -16,6 +16,7 @@
 #include <bit>
 
 namespace gputomo::experiments {
+namespace tlb_scopes {
 namespace {
 
 constexpr auto kMethod = "tlb_scopes: a block on each other SM competes with a block on SM 0 for entries";
@@ -145,6 +146,7 @@ Outcome run(Context& context) {
 }
 
 }  // namespace
+}  // namespace tlb_scopes
 
 Experiment tlb_scopes_experiment() {
     return {.id = "tlb_scopes",
@@ -157,7 +159,7 @@ Experiment tlb_scopes_experiment() {
             .needs = {},
             .after = {"clock", "caches", "tlb"},
             .provides = {"tlbs.*.scope", "topology.sms_per_cpc"},
-            .run = run};
+            .run = tlb_scopes::run};
 }
 
 }  // namespace gputomo::experiments

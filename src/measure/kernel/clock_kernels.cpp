@@ -19,7 +19,7 @@ constexpr std::int64_t kLoadStride = 4096;
 constexpr int kReadings = kReads + kLoads;
 constexpr int kWords = kReadings + 1;  ///< and one word for the SM
 /// Launches start at moments that are unrelated to the clock's step, so several of them meet all phases of it.
-constexpr int kLaunches = 12;
+constexpr int kClockLaunches = 12;
 
 /// Two passes; the readings of the second one are kept.
 ptx::KernelBuilder readings_kernel(ptx::Target target) {
@@ -85,7 +85,7 @@ ClockReadings read_clocks(device::Device& device) {
     arguments.add(results.address()).add(data.address());
     ClockReadings readings{.code_checks = kernel.code_checks()};
     std::map<std::uint32_t, std::uint32_t> first_of_sm;
-    for (int launch = 0; launch < kLaunches; ++launch) {
+    for (int launch = 0; launch < kClockLaunches; ++launch) {
         kernel.launch({blocks}, {1}, arguments);
         const auto raw = results.read<std::uint32_t>(std::size_t{kWords} * blocks);
         for (std::size_t block = 0; block < blocks; ++block) {

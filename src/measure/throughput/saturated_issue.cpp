@@ -19,7 +19,7 @@ using ptx::SpecialRegister;
 using ptx::Type;
 
 /// Cycles; far longer than a loop iteration of any warp.
-constexpr std::uint32_t kWindow = 100'000;
+constexpr std::uint32_t kIssueWindow = 100'000;
 /// Instructions of the loop itself: count, clock, difference, comparison and branch.
 constexpr int kLoop = 5;
 constexpr int kLineBytes = 128, kWordBytes = 4;
@@ -127,10 +127,14 @@ SaturatedIssueRates SaturatedIssue::rates(bool global_loads) {
         if (roles[warp] + 1 == kKinds && !global_loads) roles[warp] = kIdle;
     }
     roles_.write(roles);
-    kernel_.launch(
-        {1}, {static_cast<std::uint32_t>(warps_ * kWarpSize)},
-        device::Arguments().add(records_.address()).add(line_.address()).add(roles_.address()).add(kWindow).add(1.0F),
-        Bytes{kChains * kWordBytes});
+    kernel_.launch({1}, {static_cast<std::uint32_t>(warps_ * kWarpSize)},
+                   device::Arguments()
+                       .add(records_.address())
+                       .add(line_.address())
+                       .add(roles_.address())
+                       .add(kIssueWindow)
+                       .add(1.0F),
+                   Bytes{kChains * kWordBytes});
     const auto records = records_.read<CoIssueRecord>(static_cast<std::size_t>(warps_));
     std::array<double, kKinds> rates{};
     SaturatedIssueRates sum;
