@@ -159,7 +159,7 @@ std::vector<double> ChaseArray::on_sm(const std::vector<device::Address>& writte
     if (begin + warm + loads + 2 <= written.size())
         return chase_.latencies_of_cycle(std::span(written).subspan(begin), warm, loads, 0, sm);
     auto order = written;
-    std::ranges::rotate(order, order.begin() + static_cast<std::ptrdiff_t>(begin));
+    std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(begin), order.end());
     return chase_.latencies_of_cycle(order, warm, loads, replayed_for(order.size(), warm), sm);
 }
 
