@@ -307,7 +307,7 @@ def validation():
     data = load("validation.json")
     out = [GENERATED.format(source="docs/results/validation.json"), "# Validation\n\n", f"{data['about']} ",
            "`gputomo validate` exits with 1 when more than 1% of the decided values are wrong. ",
-           "20 machines take some minutes on two cores, one machine 3 to 10 s of processor time.\n"]
+           "20 machines take 10 to 20 minutes on two cores, one machine up to a minute of processor time.\n"]
     kinds = {"machines": ("Random machines", ("decided", "wrong")),
              "caches": ("Random single caches", ("caches", "geometry", "policy")),
              "outstanding": ("Random tables of outstanding loads", ("machines", "design"))}

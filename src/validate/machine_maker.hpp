@@ -28,29 +28,11 @@ inline constexpr std::int64_t kWarp = kWarpSize;
 /// First major compute capability with virtual memory management (cuMemMap), so with pages of 2 MiB.
 inline constexpr std::int64_t kMappingSince = 6;
 
-/// Each group of leaves that was added later has dice of its own. So a seed kept the machine that it had before, apart
-/// from the new leaves. The constants make the dice differ. Any distinct numbers would do, but others would change the
-/// machine of every seed. Paths of constants, textures and instructions:
-inline constexpr std::uint64_t kOfPaths = 0x9e37'79b9'7f4a'7c15;
-/// Pauses of the memory:
-inline constexpr std::uint64_t kOfPauses = 0xd6e8'feb8'6659'fd93;
-/// Pipelines that schedulers share:
-inline constexpr std::uint64_t kOfUnits = 0xbf58'476d'1ce4'e5b9;
-/// Results that are forwarded:
-inline constexpr std::uint64_t kOfForwarding = 0x94d0'49bb'1331'11eb;
-
 /// Draws one machine. The source of all its leaves is the seed.
 class MachineMaker {
 public:
     explicit MachineMaker(std::uint64_t seed)
-        : dice_(seed),
-          later_dice_(~seed),
-          path_dice_(seed ^ kOfPaths),
-          unit_dice_(seed ^ kOfUnits),
-          forward_dice_(seed ^ kOfForwarding),
-          pause_dice_(seed ^ kOfPauses),
-          seed_(seed),
-          source_(fmt::format("random machine, seed {}", seed)) {}
+        : dice_(seed), seed_(seed), source_(fmt::format("random machine, seed {}", seed)) {}
 
     machine::Machine make() {
         identity_and_topology();
@@ -82,8 +64,7 @@ private:
     void operation(const std::string& key, const std::string& unit, std::int64_t instructions);
     void shared();
     void caches();
-    void cache(Dice& dice, const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line,
-               std::int64_t least_ways);
+    void cache(const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line, std::int64_t least_ways);
     void constant_path();
     void texture_path();
     void instruction_path();
@@ -100,17 +81,15 @@ private:
     void launch();
     void divergence();
 
-    static std::string policy(Dice& dice, std::int64_t ways) {
+    std::string policy(std::int64_t ways) {
         static constexpr std::array<std::string_view, 3> kOthers{"fifo", "random", "tree-plru"};
-        if (ways == 1 || dice.chance(75)) return "lru";
-        const auto other = dice.one_of(kOthers);
+        if (ways == 1 || dice_.chance(75)) return "lru";
+        const auto other = dice_.one_of(kOthers);
         const bool power_of_two = std::has_single_bit(static_cast<std::uint64_t>(ways));
         return std::string(other == "tree-plru" && !power_of_two ? "fifo" : other);
     }
 
     Dice dice_;
-    /// For leaves that were added later, so that the other leaves of a seed stay what they were.
-    Dice later_dice_, path_dice_, unit_dice_, forward_dice_, pause_dice_;
     std::uint64_t seed_;
     std::string source_;
     machine::Machine machine_;

@@ -46,7 +46,7 @@ void MachineMaker::issue_and_arithmetic() {
     control_flow();
     if (width.schedulers > 1)
         for (const char* name : {"sfu", "dpu"})
-            set(machine_.pipelines[name].scope, unit_dice_.chance(50) ? "sm" : "scheduler");
+            set(machine_.pipelines[name].scope, dice_.chance(50) ? "sm" : "scheduler");
 
     for (const char* key : {"add.s32", "add.f32", "mul.f32", "fma.rn.f32"}) operation(key, "sp", 1);
     operation("mul.lo.s32", "sp", multiply);
@@ -57,7 +57,7 @@ void MachineMaker::issue_and_arithmetic() {
     // The result of a warp is ready when that of its last thread is.
     const auto entering =
         static_cast<std::int64_t>(std::ceil(kWarp * static_cast<double>(width.schedulers) / *sfu.lanes));
-    set(sfu.forward_latency, std::max({entering, *issue.ilp_latency, *sfu.latency + forward_dice_.between(-6, 3)}));
+    set(sfu.forward_latency, std::max({entering, *issue.ilp_latency, *sfu.latency + dice_.between(-6, 3)}));
 }
 
 void MachineMaker::control_flow() {
@@ -68,10 +68,10 @@ void MachineMaker::control_flow() {
     set(issue.reconvergence, "post-dominator");
     set(issue.spin_within_warp, independent ? "completes" : "deadlocks");
     set(issue.barrier_latency, std::max(*issue.barrier_latency, least));
-    set(issue.barrier_granularity, independent || later_dice_.chance(20) ? "thread" : "warp");
-    if (independent) set(issue.warp_barrier_latency, later_dice_.between(least, 40));
-    set(issue.branch_latency_taken, later_dice_.between(least, 40));
-    set(issue.branch_latency_untaken, later_dice_.between(least, *issue.branch_latency_taken));
+    set(issue.barrier_granularity, independent || dice_.chance(20) ? "thread" : "warp");
+    if (independent) set(issue.warp_barrier_latency, dice_.between(least, 40));
+    set(issue.branch_latency_taken, dice_.between(least, 40));
+    set(issue.branch_latency_untaken, dice_.between(least, *issue.branch_latency_taken));
 }
 
 void MachineMaker::operation(const std::string& key, const std::string& unit, std::int64_t instructions) {
@@ -87,24 +87,24 @@ void MachineMaker::shared() {
     auto& shared = machine_.shared;
     const auto usual_banks = dice_.chance(30) ? 16 : 32;
     const auto width = dice_.chance(75) ? 4 : 8;
-    const bool usual = !later_dice_.chance(20);
-    const auto banks = usual ? usual_banks : later_dice_.one_of(std::array{8, 12, 24, 64});
+    const bool usual = !dice_.chance(20);
+    const auto banks = usual ? usual_banks : dice_.one_of(std::array{8, 12, 24, 64});
     const auto rate = banks * width / (dice_.chance(30) ? 2 : 1);
     const auto capacity = dice_.one_of(std::array<std::int64_t, 4>{16, 48, 64, 96}) * kKiB;
     set(shared.capacity, capacity);
     set(shared.max_per_block, std::min(capacity, 48 * kKiB));
     set(shared.allocation_unit, dice_.one_of(std::array<std::int64_t, 3>{128, 256, 512}));
-    set(shared.block_overhead, later_dice_.one_of(std::array<std::int64_t, 3>{0, 16, 1024}));
-    set(shared.argument_overhead, later_dice_.chance(50) ? 0 : 4);
+    set(shared.block_overhead, dice_.one_of(std::array<std::int64_t, 3>{0, 16, 1024}));
+    set(shared.argument_overhead, dice_.chance(50) ? 0 : 4);
     set(shared.banks, banks);
     set(shared.bank_width, width);
-    set(shared.row_words, later_dice_.chance(20) ? 2 : 1);
+    set(shared.row_words, dice_.chance(20) ? 2 : 1);
     // A group of more words than there are banks would always conflict, and no access would show the full rate.
-    auto group = usual ? banks : later_dice_.one_of(std::array{8, 16, 32});
+    auto group = usual ? banks : dice_.one_of(std::array{8, 16, 32});
     while (group * 4 > banks * width) group /= 2;
     set(shared.access_group, group);
     set(shared.latency, dice_.between(15, 60));
-    set(shared.forward_latency, std::max(*machine_.issue.ilp_latency, *shared.latency + forward_dice_.between(-6, 3)));
+    set(shared.forward_latency, std::max(*machine_.issue.ilp_latency, *shared.latency + dice_.between(-6, 3)));
     set(shared.bytes_per_cycle, static_cast<double>(rate));
     // A further way of a conflict costs a warp at least the time for which it occupies the banks.
     const auto busy = (kWarp * 4 + rate - 1) / rate;

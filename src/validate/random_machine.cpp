@@ -42,8 +42,8 @@ void MachineMaker::identity_and_topology() {
     set(topology.registers_per_sm, dice_.one_of(std::array<std::int64_t, 3>{16, 32, 64}) * kKiB);
     set(topology.register_allocation_unit, dice_.one_of(std::array<std::int64_t, 2>{4, 8}));
     set(topology.max_registers_per_thread, dice_.one_of(std::array<std::int64_t, 3>{63, 128, 255}));
-    set(topology.thread_allocation_unit, later_dice_.one_of(std::array<std::int64_t, 3>{32, 64, 128}));
-    set(topology.register_partitions, later_dice_.one_of(std::array<std::int64_t, 3>{1, 2, 4}));
+    set(topology.thread_allocation_unit, dice_.one_of(std::array<std::int64_t, 3>{32, 64, 128}));
+    set(topology.register_partitions, dice_.one_of(std::array<std::int64_t, 3>{1, 2, 4}));
 }
 
 void MachineMaker::clock() {
@@ -64,8 +64,7 @@ void MachineMaker::launch() {
     set(machine_.launch.block_replacement, dice_.between(100, 400));
 }
 
-/// Draws last, so that the other leaves of a seed stay what they were.
-void MachineMaker::divergence() { set(machine_.issue.divergence_latency, path_dice_.between(0, 60)); }
+void MachineMaker::divergence() { set(machine_.issue.divergence_latency, dice_.between(0, 60)); }
 
 machine::Machine random_machine(std::uint64_t seed) { return MachineMaker(seed).make(); }
 

@@ -18,15 +18,15 @@ constexpr std::int64_t kLargestFirstReach = 16 * kMiB;
 
 }  // namespace
 
-void MachineMaker::cache(Dice& dice, const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line,
+void MachineMaker::cache(const std::string& key, std::int64_t low, std::int64_t high, std::int64_t line,
                          std::int64_t least_ways) {
-    const auto aimed = dice.octaves(low, high);
-    const auto ways = dice.chance(50) ? least_ways * dice.one_of(std::array<std::int64_t, 5>{1, 2, 4, 8, 16})
-                                      : dice.between(least_ways, 24);
+    const auto aimed = dice_.octaves(low, high);
+    const auto ways = dice_.chance(50) ? least_ways * dice_.one_of(std::array<std::int64_t, 5>{1, 2, 4, 8, 16})
+                                       : dice_.between(least_ways, 24);
     const auto least = static_cast<std::uint64_t>((low + line * ways - 1) / (line * ways));
     auto sets = std::max(least, static_cast<std::uint64_t>(aimed / line / ways));
-    if (dice.chance(75)) sets = std::bit_floor(sets) < least ? std::bit_ceil(sets) : std::bit_floor(sets);
-    const std::int64_t sectors = line >= 64 && dice.chance(30) ? (line >= 128 && dice.chance(50) ? 4 : 2) : 1;
+    if (dice_.chance(75)) sets = std::bit_floor(sets) < least ? std::bit_ceil(sets) : std::bit_floor(sets);
+    const std::int64_t sectors = line >= 64 && dice_.chance(30) ? (line >= 128 && dice_.chance(50) ? 4 : 2) : 1;
     auto& cache = machine_.caches[key];
     set(cache.capacity, static_cast<std::int64_t>(sets) * ways * line);
     set(cache.line, line);
@@ -34,7 +34,7 @@ void MachineMaker::cache(Dice& dice, const std::string& key, std::int64_t low, s
     set(cache.ways, ways);
     set(cache.sets, static_cast<std::int64_t>(sets));
     set(cache.index, "modulo");
-    set(cache.policy, policy(dice, ways));
+    set(cache.policy, policy(ways));
 }
 
 void MachineMaker::caches() {
@@ -46,7 +46,7 @@ void MachineMaker::caches() {
     std::vector<std::string> keys;
     if (levels >= 1) {
         const bool private_to_sm = levels == 2 || dice_.chance(50);
-        cache(dice_, "l1", kKiB, private_to_sm ? 128 * kKiB : 4 * kMiB,
+        cache("l1", kKiB, private_to_sm ? 128 * kKiB : 4 * kMiB,
               private_to_sm ? dice_.one_of(kLines) : dice_.one_of(kSharedLines), private_to_sm ? 1 : kLeastSharedWays);
         set(machine_.caches["l1"].scope, private_to_sm ? "sm" : "gpu");
         set(machine_.caches["l1"].latency, dice_.between(20, 120));
@@ -55,7 +55,7 @@ void MachineMaker::caches() {
     if (levels == 2) {
         const auto& l1 = machine_.caches.at("l1");
         const auto line = std::min<std::int64_t>(256, *l1.line * (dice_.chance(70) ? 1 : 2));
-        cache(dice_, "l2", *l1.capacity * 4, 4 * kMiB, std::max<std::int64_t>(32, line), kLeastSharedWays);
+        cache("l2", *l1.capacity * 4, 4 * kMiB, std::max<std::int64_t>(32, line), kLeastSharedWays);
         set(machine_.caches["l2"].scope, "gpu");
         set(machine_.caches["l2"].latency, *l1.latency + dice_.octaves(kLevelStep, 150));
         keys.emplace_back("l2");
@@ -133,7 +133,7 @@ void MachineMaker::path_and_memory() {
 /// that, and pauses take 1 to 4% of the time.
 void MachineMaker::pauses() {
     auto& memory = machine_.memory;
-    if (pause_dice_.chance(50)) {
+    if (dice_.chance(50)) {
         for (auto* leaf : {&memory.pause_interval, &memory.pause_time}) {
             leaf->knowledge = machine::Knowledge::absent;
             leaf->provenance.source = source_;
@@ -141,8 +141,8 @@ void MachineMaker::pauses() {
         return;
     }
     const auto latency = *machine_.paths["global"].memory_latency;
-    const auto cycles = pause_dice_.between(latency / 4, 2 * latency);
-    const auto interval = std::max(cycles * pause_dice_.between(25, 50), 20 * latency);
+    const auto cycles = dice_.between(latency / 4, 2 * latency);
+    const auto interval = std::max(cycles * dice_.between(25, 50), 20 * latency);
     const auto nanoseconds = [&](std::int64_t of) {
         return std::round(static_cast<double>(of) * 1000 / *machine_.clock.sm_mhz);
     };
