@@ -1,8 +1,10 @@
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/kernel_arguments.hpp"
+#include "cli/inputs/machine_code.hpp"
 #include "cli/inputs/machines.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
+#include "device/cubin.hpp"
 #include "files/output_file.hpp"
 #include "ptx/parser.hpp"
 #include "units/error.hpp"
@@ -13,20 +15,70 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string_view>
 
 namespace gputomo::cli {
 namespace {
 
 struct SimulateOptions {
-    std::string file, kernel, device = "sim:gtx280", grid = "1", block = "1";
+    std::string file, kernel, device = "sim:gtx280", grid = "1", block = "1", code;
     std::vector<std::string> arguments, dumps;
     std::uint64_t seed = 1;
     std::int64_t shared = 0;
     std::int64_t time_limit_ms = 60'000;
 };
 
-constexpr std::size_t kLargestPtx = std::size_t{64} << 20;
+constexpr std::size_t kLargestCode = std::size_t{64} << 20;
+/// The compute capability whose machine code the simulated GPU executes.
+constexpr int kExecutedSm = 90;
+
+/// What is executed: PTX or a cubin, and what the kernel asks for.
+struct Program {
+    std::string code;
+    Signature signature;
+};
+
+Signature signature_in_cubin(const std::string& code, const SimulateOptions& options) {
+    try {
+        const device::Cubin cubin(std::as_bytes(std::span(code)));
+        return signature_of(cubin, options.kernel, options.file);
+    } catch (const InputError& e) {
+        const std::string_view what = e.what();
+        throw InputError(what.starts_with(options.file) ? std::string(what)
+                                                        : fmt::format("{}: {}", options.file, what));
+    }
+}
+
+void check_machine_code(const device::Device& gpu) {
+    if (gpu.ptx_target().sm != kExecutedSm)
+        throw InputError(
+            fmt::format("--code sass: {} has compute capability {}; machine code is executed on {} only. "
+                        "Use --code ptx",
+                        gpu.name(), gpu.ptx_target().sm, kExecutedSm));
+}
+
+/// Reads the file, and compiles PTX where machine code is asked for.
+Program read_program(const SimulateOptions& options, const device::Device& gpu) {
+    Program program{.code = read_file(options.file, "a PTX file or a cubin", kLargestCode), .signature = {}};
+    if (device::is_cubin(program.code)) {
+        if (options.code == "ptx")
+            throw InputError(
+                fmt::format("--code ptx: {} is a cubin, which has no PTX; expected a PTX file, or --code "
+                            "sass",
+                            options.file));
+        check_machine_code(gpu);
+        program.signature = signature_in_cubin(program.code, options);
+        return program;
+    }
+    const auto parsed = ptx::parse(program.code, options.file);
+    program.signature = signature_of(find_kernel(parsed, options.kernel, options.file));
+    if (options.code == "sass") {
+        check_machine_code(gpu);
+        program.code = compile_ptx(options.file, kExecutedSm);
+    }
+    return program;
+}
 
 /// A buffer that --dump writes to a file after the run.
 struct Dump {
@@ -63,9 +115,9 @@ void write(const Dump& dump) {
     files::write_whole(dump.file, {content.data(), content.size()});
 }
 
-std::unique_ptr<device::Module> load(device::Device& gpu, std::string_view ptx, const std::string& file) {
+std::unique_ptr<device::Module> load(device::Device& gpu, std::string_view code, const std::string& file) {
     try {
-        return gpu.load(ptx);
+        return gpu.load(code);
     } catch (const InputError& e) {
         throw InputError(fmt::format("{}: {}", file, e.what()));
     }
@@ -90,6 +142,18 @@ device::LaunchResult launch_kernel(device::Kernel& kernel, const device::Launch&
     }
 }
 
+/// What was executed, and which machine instructions took a time that no scan measured.
+void print(const sim::ExecutedCode& code, const sim::Counters& counters, const device::Device& gpu) {
+    const bool sass = code.language == sim::ExecutedCode::Language::sass;
+    fmt::print("code {}\n", sass ? "sass" : "ptx");
+    if (!sass) return;
+    const auto sms = gpu.attribute(device::Attribute::multiprocessor_count).value_or(1);
+    const auto cycles = static_cast<double>(std::max<std::uint64_t>(counters.cycles, 1)) * static_cast<double>(sms);
+    fmt::print("ipc_of_an_sm {:.4f}\n", static_cast<double>(counters.warp_instructions) / cycles);
+    for (const auto& assumed : code.assumed)
+        fmt::print("assumed_cost {} executed {} times: {}\n", assumed.operation, assumed.executed, assumed.assumption);
+}
+
 void print(const sim::Counters& c, Nanoseconds elapsed) {
     fmt::print(
         "cycles {}\nelapsed_ns {:.1f}\nwarp_instructions {}\nthread_instructions {}\nmemory_transactions "
@@ -102,22 +166,23 @@ void print(const sim::Counters& c, Nanoseconds elapsed) {
 
 int simulate(const SimulateOptions& options) {
     const auto gpu = open_simulated(options.device, options.seed, 0);
-    const auto text = read_file(options.file, "a PTX file", kLargestPtx);
-    const auto parsed = ptx::parse(text, options.file);
-    const auto& signature = find_kernel(parsed, options.kernel, options.file);
+    const Program program = read_program(options, *gpu);
     device::Launch launch{.grid = dimensions(options.grid, "--grid"), .block = dimensions(options.block, "--block")};
     launch.dynamic_shared = Bytes(options.shared);
     launch.time_limit = std::chrono::milliseconds(options.time_limit_ms);
     check_limit(*gpu, device::Attribute::max_threads_per_block, launch.block.count(), "--block " + options.block);
     check_limit(*gpu, device::Attribute::max_shared_memory_per_block, static_cast<std::uint64_t>(options.shared),
                 "--shared");
-    const auto module = load(*gpu, text, options.file);
-    auto arguments = kernel_arguments(options.arguments, signature, *gpu);
+    const auto module = load(*gpu, program.code, options.file);
+    auto arguments = kernel_arguments(options.arguments, program.signature, *gpu);
     launch.arguments = arguments.packed;
     std::vector<Dump> dumps;
     for (const auto& dump : options.dumps) dumps.push_back(dump_from(dump, arguments.buffers, inputs_of(options)));
     const auto result = launch_kernel(module->kernel(options.kernel), launch);
     print(gpu->counters(), result.elapsed);
+    const auto& executed = gpu->executed_code();
+    if (!options.code.empty() || executed.language != sim::ExecutedCode::Language::ptx)
+        print(executed, gpu->counters(), *gpu);
     for (const auto& dump : dumps) write(dump);
     return 0;
 }
@@ -126,10 +191,16 @@ int simulate(const SimulateOptions& options) {
 
 void add_simulate(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<SimulateOptions>();
-    Command command(parent, "simulate", "Run a PTX kernel on a simulated GPU and print its counters");
-    command.add_option("file", options->file, "PTX file").required();
+    Command command(parent, "simulate",
+                    "Run a kernel, in PTX or machine code, on a simulated GPU and print its counters");
+    command.add_option("file", options->file, "PTX file, or cubin for sm_90").required();
     command.add_option("--kernel", options->kernel, "entry of the file to run").required();
     command.add_option("--device", options->device, "simulated GPU: sim:NAME or sim:FILE.json").capture_default_str();
+    command
+        .add_option("--code", options->code,
+                    "what is executed: ptx, or sass (machine code of sm_90; of a PTX file what the ptxas on the PATH "
+                    "makes of it). Default: what the file holds")
+        .member_of({"ptx", "sass"});
     command.add_option("--grid", options->grid, "blocks of the launch, X[,Y,Z]").capture_default_str();
     command.add_option("--block", options->block, "threads per block, X[,Y,Z]").capture_default_str();
     command.add_option("--shared", options->shared, "dynamic shared memory per block, in bytes (default: 0)")

@@ -71,6 +71,8 @@ bool is_text(const Cubin::Section& section) {
 
 }  // namespace
 
+bool is_cubin(std::string_view code) { return code.starts_with(ELFMAG); }
+
 Cubin::Cubin(std::span<const std::byte> bytes) : bytes_(bytes) {
     read_header();
     read_sections();
@@ -137,6 +139,23 @@ Cubin::Text Cubin::text(std::string_view kernel) const {
     if (found != nullptr && is_text(*found)) return {found->bytes, found->offset};
     throw InputError(
         fmt::format("cubin: it has no kernel '{}'; expected one of [{}]", kernel, fmt::join(kernels(), ", ")));
+}
+
+std::vector<Cubin::Symbol> Cubin::symbols() const {
+    std::vector<Symbol> all;
+    const Section* const table = section(".symtab");
+    const Section* const names = section(".strtab");
+    if (table == nullptr || names == nullptr) return all;
+    for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->bytes.size(); at += sizeof(Elf64_Sym)) {
+        const auto symbol = read<Elf64_Sym>(table->bytes, at, "a symbol");
+        const bool defined = symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < sections_.size();
+        all.push_back({.name = text_at(names->bytes, symbol.st_name, names->offset),
+                       .section = defined ? sections_[symbol.st_shndx].name : "",
+                       .value = symbol.st_value,
+                       .bytes = symbol.st_size,
+                       .is_variable = ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT});
+    }
+    return all;
 }
 
 std::vector<Cubin::Relocation> Cubin::relocations(std::string_view name) const {

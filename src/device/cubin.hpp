@@ -11,6 +11,9 @@
 
 namespace gputomo::device {
 
+/// Whether code begins as a cubin does, and not as PTX.
+[[nodiscard]] bool is_cubin(std::string_view code);
+
 /// The kernels of a cubin. Refers to the bytes that it was made from, which must outlive it.
 class Cubin {
 public:
@@ -39,6 +42,16 @@ public:
     [[nodiscard]] std::span<const Section> sections() const { return sections_; }
     /// nullptr if there is none of that name.
     [[nodiscard]] const Section* section(std::string_view name) const;
+    /// A named place of a section.
+    struct Symbol {
+        std::string name;
+        std::string section;  ///< empty where it is not in this file
+        std::uint64_t value = 0;
+        std::uint64_t bytes = 0;
+        bool is_variable = false;
+    };
+    /// The symbols in the order of the file: attributes name them by their number. Empty where there is no table.
+    [[nodiscard]] std::vector<Symbol> symbols() const;
     /// A place where the loader writes an address.
     struct Relocation {
         std::uint64_t offset = 0;  ///< in the section

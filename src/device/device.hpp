@@ -112,7 +112,7 @@ public:
     virtual LaunchResult launch(const Launch& launch) = 0;
 };
 
-/// Machine code of a module. A simulated GPU executes PTX and has none.
+/// Machine code of a module. A simulated GPU that executes PTX has none.
 struct MachineCode {
     /// The cubin, an ELF file.
     std::vector<std::byte> cubin;
@@ -211,7 +211,8 @@ public:
     /// integer coordinates).
     [[nodiscard]] virtual Texture linear_texture(Address address, Bytes size, TexelFormat format) = 0;
 
-    /// Compiles and loads PTX. Throws DeviceError with the compiler's log and the quoted line.
+    /// Compiles and loads PTX. Throws DeviceError with the compiler's log and the quoted line. A simulated GPU also
+    /// takes a cubin, whose machine code it executes.
     [[nodiscard]] virtual std::unique_ptr<Module> load(std::string_view ptx) = 0;
 
     /// Whether compile_ahead() has an effect, so that it is worth generating kernels before they are needed.

@@ -1,4 +1,6 @@
 // SimulatedDevice: the Device interface over memory, decoder and engine.
+#include "device/cubin.hpp"
+#include "device/kernel_info.hpp"
 #include "sim/attributes.hpp"
 #include "sim/memory/device_memory.hpp"
 #include "sim/simulator.hpp"
@@ -45,9 +47,24 @@ private:
     LoadedKernel loaded_;
 };
 
+/// A kernel whose machine code is executed.
+class MachineCodeKernel final : public device::Kernel {
+public:
+    MachineCodeKernel(Gpu& gpu, LoadedMachineCode loaded) : gpu_(gpu), loaded_(std::move(loaded)) {}
+    [[nodiscard]] const std::string& name() const override { return loaded_.program.kernel; }
+    [[nodiscard]] device::KernelProperties properties() const override;
+    device::LaunchResult launch(const device::Launch& launch) override;
+
+private:
+    Gpu& gpu_;
+    LoadedMachineCode loaded_;
+};
+
 class SimulatedModule final : public device::Module {
 public:
     SimulatedModule(Gpu& gpu, const ptx::Module& module);
+    /// From a cubin.
+    SimulatedModule(Gpu& gpu, std::span<const std::byte> bytes);
     ~SimulatedModule() override;
     SimulatedModule(const SimulatedModule&) = delete;
     SimulatedModule& operator=(const SimulatedModule&) = delete;
@@ -57,7 +74,7 @@ public:
         if (found == kernels_.end()) throw InputError(fmt::format("module has no kernel '{}'", name));
         return *found->second;
     }
-    [[nodiscard]] const std::optional<device::MachineCode>& machine_code() const override { return no_code_; }
+    [[nodiscard]] const std::optional<device::MachineCode>& machine_code() const override { return code_; }
     Symbol symbol(std::string_view name) override {
         const auto found = symbols_.find(std::string(name));
         if (found == symbols_.end()) throw InputError(fmt::format("module has no variable '{}'", name));
@@ -65,10 +82,13 @@ public:
     }
 
 private:
+    /// Device memory of the module that begins with `content`.
+    std::uint64_t place(std::span<const std::byte> content, std::uint64_t bytes);
+
     Gpu& gpu_;
-    std::optional<device::MachineCode> no_code_;
+    std::optional<device::MachineCode> code_;
     std::unordered_map<std::string, Symbol> symbols_;
-    std::unordered_map<std::string, std::unique_ptr<SimulatedKernel>> kernels_;
+    std::unordered_map<std::string, std::unique_ptr<device::Kernel>> kernels_;
     std::vector<std::uint64_t> allocations_;
 };
 
@@ -141,8 +161,9 @@ public:
         textures_[handle] = {address, static_cast<std::uint64_t>(size.count())};
         return handle;
     }
-    std::unique_ptr<device::Module> load(std::string_view ptx) override {
-        return std::make_unique<SimulatedModule>(*this, ptx::parse(ptx));
+    std::unique_ptr<device::Module> load(std::string_view code) override {
+        if (device::is_cubin(code)) return std::make_unique<SimulatedModule>(*this, std::as_bytes(std::span(code)));
+        return std::make_unique<SimulatedModule>(*this, ptx::parse(code));
     }
     [[nodiscard]] device::ClockState clock_state() const override {
         device::ClockState state;
@@ -151,8 +172,12 @@ public:
         return state;
     }
     [[nodiscard]] const Counters& counters() const override { return counters_; }
+    [[nodiscard]] const ExecutedCode& executed_code() const override { return executed_; }
 
     device::LaunchResult run(const LoadedKernel& kernel, const device::Launch& launch);
+    device::LaunchResult run(const LoadedMachineCode& kernel, const device::Launch& launch);
+    /// How many threads of a block the registers allow.
+    [[nodiscard]] int most_threads(int registers_per_thread, int asked) const;
     [[nodiscard]] DeviceMemory& memory() { return memory_; }
     [[nodiscard]] const CostModel& costs() const { return costs_; }
     [[nodiscard]] const machine::Machine& machine() const { return machine_; }
@@ -165,8 +190,10 @@ public:
 
 private:
     void set_clock_offsets();
+    [[nodiscard]] LaunchSetup setup_of(const device::Launch& launch, std::uint64_t frame_bytes);
+    device::LaunchResult finish(double cycles);
     /// Address of the memory behind local memory, which is kept from launch to launch.
-    std::uint64_t local_memory(const Program& program);
+    std::uint64_t local_memory(std::uint64_t frame_bytes);
 
     machine::Machine machine_;
     Options options_;
@@ -180,6 +207,7 @@ private:
     std::uint64_t local_address_ = 0;
     std::uint64_t local_bytes_ = 0;
     Counters counters_;
+    ExecutedCode executed_;
 };
 
 /// Clock registers start at random values; SMs of one clock.scope share theirs.
@@ -199,8 +227,8 @@ void Gpu::set_clock_offsets() {
     }
 }
 
-std::uint64_t Gpu::local_memory(const Program& program) {
-    const std::uint64_t bytes = local_memory_of(machine_, program);
+std::uint64_t Gpu::local_memory(std::uint64_t frame_bytes) {
+    const std::uint64_t bytes = local_memory_of(machine_, frame_bytes);
     if (bytes <= local_bytes_) return local_address_;
     memory_.free(local_address_);
     local_bytes_ = 0;
@@ -209,11 +237,34 @@ std::uint64_t Gpu::local_memory(const Program& program) {
     return local_address_;
 }
 
-device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& launch) {
+LaunchSetup Gpu::setup_of(const device::Launch& launch, std::uint64_t frame_bytes) {
     counters_ = {};
-    const LaunchSetup setup{machine_,  kernel, launch,         memory_, *memory_system_,
-                            textures_, costs_, clock_offsets_, now_ns_, local_memory(kernel.program)};
-    const double cycles = run_launch(setup, counters_);
+    executed_ = {};
+    return {machine_, launch,         memory_, *memory_system_,          textures_,
+            costs_,   clock_offsets_, now_ns_, local_memory(frame_bytes)};
+}
+
+device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& launch) {
+    const LaunchSetup setup = setup_of(launch, kernel.program.local_bytes);
+    return finish(run_launch(setup, kernel, counters_));
+}
+
+device::LaunchResult Gpu::run(const LoadedMachineCode& kernel, const device::Launch& launch) {
+    const LaunchSetup setup = setup_of(launch, kernel.program.local_bytes);
+    std::vector<std::uint64_t> executed;
+    const double cycles = run_launch(setup, kernel, counters_, executed);
+    executed_.language = ExecutedCode::Language::sass;
+    std::vector<std::uint64_t> by_assumption(kernel.costs.assumptions.size());
+    for (std::size_t at = 0; at < executed.size(); ++at)
+        if (const auto row = kernel.costs.assumed_of[at]; row != SassCosts::kTimed) by_assumption[row] += executed[at];
+    for (std::size_t row = 0; row < by_assumption.size(); ++row)
+        if (by_assumption[row] != 0)
+            executed_.assumed.push_back({kernel.costs.assumptions[row].operation,
+                                         kernel.costs.assumptions[row].assumption, by_assumption[row]});
+    return finish(cycles);
+}
+
+device::LaunchResult Gpu::finish(double cycles) {
     double drift = 1;
     if (options_.noise.clock_drift > 0)
         drift += options_.noise.clock_drift * (2 * static_cast<double>(random_() >> 11) * 0x1p-53 - 1);
@@ -226,25 +277,37 @@ device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& 
     return {Nanoseconds(elapsed)};
 }
 
-device::KernelProperties SimulatedKernel::properties() const {
-    device::KernelProperties properties;
-    properties.registers_per_thread = loaded_.program.registers_per_thread;
-    properties.local_per_thread = Bytes(static_cast<std::int64_t>(loaded_.program.local_bytes));
-    properties.static_shared = Bytes(static_cast<std::int64_t>(loaded_.program.static_shared));
-    const int most = static_cast<int>(gpu_.machine().topology.max_threads_per_block.value_or(1024));
-    const int asked = loaded_.program.max_threads;  // .maxntid
-    properties.max_threads_per_block = asked == 0 ? most : std::min(most, asked);
-    const auto fits = [&](int threads) {
-        return resident_blocks(gpu_.machine(), {.threads = static_cast<std::uint64_t>(threads),
-                                                .registers_per_thread = properties.registers_per_thread})
+int Gpu::most_threads(int registers_per_thread, int asked) const {
+    const int most = static_cast<int>(machine_.topology.max_threads_per_block.value_or(1024));
+    int threads = asked == 0 ? most : std::min(most, asked);
+    const auto fits = [&] {
+        return resident_blocks(machine_, {.threads = static_cast<std::uint64_t>(threads),
+                                          .registers_per_thread = registers_per_thread})
                    .blocks != 0;
     };
-    while (properties.max_threads_per_block > kWarpSize && !fits(properties.max_threads_per_block))
-        properties.max_threads_per_block -= kWarpSize;
-    return properties;
+    while (threads > kWarpSize && !fits()) threads -= kWarpSize;
+    return threads;
+}
+
+device::KernelProperties SimulatedKernel::properties() const {
+    const Program& program = loaded_.program;
+    return {.registers_per_thread = program.registers_per_thread,
+            .static_shared = Bytes(static_cast<std::int64_t>(program.static_shared)),
+            .local_per_thread = Bytes(static_cast<std::int64_t>(program.local_bytes)),
+            .max_threads_per_block = gpu_.most_threads(program.registers_per_thread, program.max_threads)};
 }
 
 device::LaunchResult SimulatedKernel::launch(const device::Launch& launch) { return gpu_.run(loaded_, launch); }
+
+device::KernelProperties MachineCodeKernel::properties() const {
+    const auto& program = loaded_.program;
+    return {.registers_per_thread = program.registers,
+            .static_shared = Bytes(static_cast<std::int64_t>(program.shared_bytes)),
+            .local_per_thread = Bytes(static_cast<std::int64_t>(program.local_bytes)),
+            .max_threads_per_block = gpu_.most_threads(program.registers, program.max_threads)};
+}
+
+device::LaunchResult MachineCodeKernel::launch(const device::Launch& launch) { return gpu_.run(loaded_, launch); }
 
 /// A compiler would spill registers to local memory. Which ones it chooses is not known, so such kernels are refused.
 void check_registers(const Program& program, const machine::Topology& topology) {
@@ -255,15 +318,18 @@ void check_registers(const Program& program, const machine::Topology& topology) 
             program.name, program.registers_per_thread, *topology.max_registers_per_thread));
 }
 
+std::uint64_t SimulatedModule::place(std::span<const std::byte> content, std::uint64_t bytes) {
+    const std::uint64_t address = allocations_.emplace_back(gpu_.memory().allocate(std::max<std::uint64_t>(1, bytes)));
+    if (!content.empty()) std::memcpy(gpu_.at(address, content.size(), "load"), content.data(), content.size());
+    return address;
+}
+
 SimulatedModule::SimulatedModule(Gpu& gpu, const ptx::Module& module) : gpu_(gpu) {
     SymbolTable addresses;
     for (const auto& variable : module.variables) {
         if (variable.space != ptx::Space::global && variable.space != ptx::Space::constant) continue;
-        const auto size = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(variable.size.count()));
-        const std::uint64_t address = allocations_.emplace_back(gpu.memory().allocate(size));
-        if (!variable.initial.empty())
-            std::memcpy(gpu.at(address, variable.initial.size(), "load"), variable.initial.data(),
-                        variable.initial.size());
+        const std::uint64_t address =
+            place(std::as_bytes(std::span(variable.initial)), static_cast<std::uint64_t>(variable.size.count()));
         addresses[variable.name] = address;
         symbols_[variable.name] = {address, variable.size};
     }
@@ -273,9 +339,42 @@ SimulatedModule::SimulatedModule(Gpu& gpu, const ptx::Module& module) : gpu_(gpu
         LoadedKernel loaded{decode(module, kernel, addresses), {}, 0};
         check_registers(loaded.program, gpu.machine().topology);
         for (const auto& key : loaded.program.cost_keys) loaded.costs.push_back(gpu.costs().cost_of(key));
-        loaded.code_address =
-            allocations_.emplace_back(gpu.memory().allocate(loaded.program.operations.size() * instruction_bytes));
+        loaded.code_address = place({}, loaded.program.operations.size() * instruction_bytes);
         kernels_[kernel.name] = std::make_unique<SimulatedKernel>(gpu, std::move(loaded));
+    }
+}
+
+/// Sections of a cubin that hold variables: .nv.global, .nv.global.init and .nv.constant3 are laid out in device
+/// memory.
+bool holds_variables(std::string_view section) {
+    return section == ".nv.global" || section == ".nv.global.init" || section == ".nv.constant3";
+}
+
+SimulatedModule::SimulatedModule(Gpu& gpu, std::span<const std::byte> bytes)
+    : gpu_(gpu), code_(device::MachineCode{{bytes.begin(), bytes.end()}}) {
+    const device::Cubin cubin(code_->cubin);
+    std::unordered_map<std::string, std::uint64_t> addresses;
+    for (const auto& section : cubin.sections())
+        if (holds_variables(section.name)) addresses[section.name] = place(section.bytes, section.size);
+    for (const auto& symbol : cubin.symbols())
+        if (symbol.is_variable && addresses.contains(symbol.section))
+            symbols_[symbol.name] = {addresses[symbol.section] + symbol.value,
+                                     Bytes(static_cast<std::int64_t>(symbol.bytes))};
+    const auto address_of = [&](std::string_view section) {
+        const auto found = addresses.find(std::string(section));
+        if (found == addresses.end())
+            throw InputError(fmt::format("cubin: a relocation into section {}; expected one of variables", section));
+        return found->second;
+    };
+    for (const auto& name : cubin.kernels()) {
+        if (!device::is_kernel(cubin, name)) continue;  // a function that kernels call
+        LoadedMachineCode loaded{.program = machine_code::prepare(cubin, name, address_of)};
+        loaded.costs = sass_costs_of(loaded.program, gpu.machine(), gpu.costs());
+        loaded.code_address = place(cubin.text(name).bytes, cubin.text(name).bytes.size());
+        for (std::size_t bank = 0; bank < loaded.program.constants.size(); ++bank)
+            if (const auto& words = loaded.program.constants[bank]; !words.empty())
+                loaded.bank_address[bank] = place(std::as_bytes(std::span(words)), 4 * words.size());
+        kernels_[name] = std::make_unique<MachineCodeKernel>(gpu, std::move(loaded));
     }
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace gputomo::sim {
 
@@ -18,10 +19,25 @@ struct Options {
     Noise noise;
 };
 
+/// What a launch executed.
+struct ExecutedCode {
+    enum class Language : std::uint8_t { ptx, sass };
+    Language language = Language::ptx;
+    /// Machine instructions whose cost no scan timed.
+    struct Assumed {
+        std::string operation;   ///< "S2R"
+        std::string assumption;  ///< what its cost was taken from
+        std::uint64_t executed = 0;
+    };
+    std::vector<Assumed> assumed;
+};
+
 class SimulatedDevice : public device::Device {
 public:
     /// Counters of the last finished launch.
     [[nodiscard]] virtual const Counters& counters() const = 0;
+    /// What the last finished launch executed.
+    [[nodiscard]] virtual const ExecutedCode& executed_code() const = 0;
 };
 
 /// Builds the simulated GPU. Throws InputError naming the field when the description lacks what simulation needs

@@ -248,6 +248,22 @@ TEST_F(Commands, SimulateRunsAKernelAndWritesItsBuffers) {
     EXPECT_EQ(read("sum"), raw(std::array<float, 4>{11, 22, 33, 44}));
 }
 
+TEST_F(Commands, SimulateRunsMachineCode) {
+    const std::array<float, 4> a{1, 2, 3, 4}, b{10, 20, 30, 40};
+    const auto raw = [](const auto& values) {
+        return std::string(reinterpret_cast<const char*>(values.data()), sizeof values);
+    };
+    write("a", raw(a));
+    write("b", raw(b));
+    const auto ran = run({"simulate", source("tests/machine_code/fixtures/vector_add.cubin"), "--kernel", "vector_add",
+                          "--device", "sim:h200", "--grid", "1", "--block", "4", "--arg", "buf:16:a", "--arg",
+                          "buf:16:b", "--arg", "buf:16", "--dump", "2:sum"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, AllOf(StartsWith("cycles "), HasSubstr("\ncode sass\n"), HasSubstr("\nipc_of_an_sm 0.0"),
+                               HasSubstr("\nassumed_cost S2R executed 1 times: ")));
+    EXPECT_EQ(read("sum"), raw(std::array<float, 4>{11, 22, 33, 44}));
+}
+
 TEST_F(Commands, OutputThatCannotBeWrittenIsAFailure) {
     const auto samples = run({"run", "shared_latency", "--device", "sim:gtx280", "--csv", "/dev/full"});
     EXPECT_EQ(samples.code, 1);

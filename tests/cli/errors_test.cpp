@@ -133,6 +133,56 @@ TEST_F(Errors, FaultyPtxFilesAreNamedWithTheLine) {
     expect(2, {"simulate", "empty.ptx", "--kernel", "k"}, {"empty.ptx: ", "'k'", ".entry"});
 }
 
+TEST_F(Errors, MachineCodeThatCannotBeSimulatedIsNamed) {
+    // A note says first what the description of the simulated GPU leaves open.
+    const auto refused = [&](std::vector<std::string> arguments, const std::vector<std::string>& parts) {
+        arguments.insert(arguments.begin(), "simulate");
+        if (arguments.back() != "sim:gtx980") arguments.insert(arguments.end(), {"--device", "sim:h200"});
+        const auto ran = run(arguments);
+        EXPECT_EQ(ran.code, 2) << ran.err;
+        EXPECT_EQ(ran.out, "");
+        EXPECT_THAT(ran.err, HasSubstr("\ngputomo: "));
+        for (const auto& part : parts) EXPECT_THAT(ran.err, HasSubstr(part));
+    };
+    const std::string cubin = source("tests/machine_code/fixtures/vector_add.cubin");
+    refused({cubin, "--kernel", "k"}, {"vector_add.cubin: no kernel 'k'", "one of vector_add"});
+    refused({cubin, "--kernel", "vector_add", "--device", "sim:gtx980"},
+            {"--code sass: ", "compute capability 52", "90"});
+    refused({cubin, "--kernel", "vector_add", "--code", "ptx"}, {"--code ptx: ", "is a cubin"});
+    refused({cubin, "--kernel", "vector_add", "--arg", "buf:4"},
+            {"found 1 arguments; expected 3", "vector_add(8 bytes, 8 bytes, 8 bytes)"});
+    refused({cubin, "--kernel", "vector_add", "--arg", "buf:4", "--arg", "u32:1", "--arg", "buf:4"},
+            {"--arg u32:1: has 4 bytes; expected the 8 of parameter 1"});
+    write("cut.cubin",
+          "\x7f"
+          "ELF cut off");
+    refused({"cut.cubin", "--kernel", "k"}, {"cut.cubin: cubin"});
+    expect(2, {"simulate", cubin, "--kernel", "vector_add", "--code", "hex"}, {"--code"});
+}
+
+TEST_F(Errors, PtxIsCompiledByThePtxasOnThePath) {
+    write_kernel("good.ptx", " ret;\n");
+    const auto simulate = [&](const std::string& folder) {
+        const std::string before = std::getenv("PATH");
+        setenv("PATH", folder.c_str(), 1);
+        auto ran = run({"simulate", "good.ptx", "--kernel", "k", "--device", "sim:h200", "--code", "sass"});
+        setenv("PATH", before.c_str(), 1);
+        return ran;
+    };
+    const auto none = simulate("empty");
+    EXPECT_EQ(none.code, 2);
+    EXPECT_THAT(none.err, AllOf(HasSubstr("no ptxas on the PATH"), HasSubstr("sm_90")));
+    std::filesystem::create_directory(path("tools"));
+    write("tools/ptxas", "#!/bin/sh\necho error : line 1 >&2\nexit 255\n");
+    std::filesystem::permissions(path("tools/ptxas"), std::filesystem::perms::owner_all);
+    const auto refused = simulate(path("tools"));
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("good.ptx: "), HasSubstr("ptxas refuses it"), HasSubstr("line 1")));
+    write("tools/ptxas", "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\n/bin/cp " +
+                             source("tests/machine_code/fixtures/vector_add.cubin") + " \"$1\"\n");
+    EXPECT_THAT(simulate(path("tools")).err, HasSubstr("module has no kernel 'k'"));
+}
+
 TEST_F(Errors, ArgumentsThatDoNotFitTheKernelAreRefused) {
     write_kernel("k.ptx", " ret;\n", ".param .u64 to, .param .u32 n");
     write("nine", "123456789");

@@ -48,7 +48,8 @@ struct Case {
     std::vector<std::uint32_t> scalars;
 };
 
-std::vector<Words> as_ptx(device::Device& gpu, const std::string& ptx, const Case& test) {
+/// Loads PTX or a cubin and launches it on the simulated GPU.
+std::vector<Words> on_gpu(device::Device& gpu, const std::string& code, const Case& test) {
     std::vector<device::Buffer> buffers;
     device::Launch launch{.grid = test.grid, .block = test.block, .time_limit = std::chrono::milliseconds(120'000)};
     for (const Words& words : test.buffers) {
@@ -57,7 +58,7 @@ std::vector<Words> as_ptx(device::Device& gpu, const std::string& ptx, const Cas
         launch.arguments.add(buffers.back().address());
     }
     for (const std::uint32_t scalar : test.scalars) launch.arguments.add(scalar);
-    gpu.load(ptx)->kernel(test.kernel).launch(launch);
+    gpu.load(code)->kernel(test.kernel).launch(launch);
     std::vector<Words> results;
     for (std::size_t i = 0; i < buffers.size(); ++i)
         results.push_back(buffers[i].read<std::uint32_t>(test.buffers[i].size()));
@@ -149,6 +150,14 @@ std::vector<std::string> random_programs() {
     return names;
 }
 
+/// Machine code with timing does what it does without, as often.
+void expect_equal_with_timing(SimulatedDevice& gpu, const std::string& path, const Case& test, const Outcome& without) {
+    EXPECT_EQ(difference(without.buffers, on_gpu(gpu, file_text(path), test)), "") << path << " with timing";
+    EXPECT_EQ(gpu.counters().warp_instructions, without.executed.total) << path;
+    EXPECT_EQ(gpu.executed_code().language, ExecutedCode::Language::sass);
+    EXPECT_GT(gpu.counters().cycles, 0U);
+}
+
 TEST_F(MachineCode, RandomProgramsLeaveTheMemoryThatTheirPtxLeaves) {
     const auto programs = random_programs();
     ASSERT_GE(programs.size(), 10U);
@@ -157,17 +166,19 @@ TEST_F(MachineCode, RandomProgramsLeaveTheMemoryThatTheirPtxLeaves) {
         constexpr std::size_t kThreads = 2 * 64;
         const Case test{"main", {2}, {64}, {random_words(64 * kThreads, 7), Words(32 * kThreads)}, {1000}};
         try {
-            EXPECT_EQ(difference(as_ptx(*gpu_, file_text(path), test), as_machine_code(cubin, test).buffers), "")
-                << path;
+            const auto found = as_machine_code(cubin, test);
+            EXPECT_EQ(difference(on_gpu(*gpu_, file_text(path), test), found.buffers), "") << path;
+            expect_equal_with_timing(*gpu_, path.substr(0, path.size() - 4) + ".cubin", test, found);
         } catch (const Error& error) {
             ADD_FAILURE() << path << ": " << error.what();
         }
     }
 }
 
-void expect_equal(device::Device& gpu, const std::string& name, const Case& test) {
+void expect_equal(SimulatedDevice& gpu, const std::string& name, const Case& test) {
     const auto found = as_machine_code(file_bytes(kFolder + name + ".cubin"), test);
-    EXPECT_EQ(difference(as_ptx(gpu, file_text(kFolder + name + ".ptx"), test), found.buffers), "") << name;
+    expect_equal_with_timing(gpu, kFolder + name + ".cubin", test, found);
+    EXPECT_EQ(difference(on_gpu(gpu, file_text(kFolder + name + ".ptx"), test), found.buffers), "") << name;
     EXPECT_NE(found.buffers, test.buffers) << name << " wrote nothing";
 }
 
@@ -200,7 +211,7 @@ TEST_F(MachineCode, BlackScholesIsAsCloseAsItsApproximations) {
                     {Words(256), Words(256), positive(1), positive(2), positive(3)},
                     {std::bit_cast<std::uint32_t>(0.02F), std::bit_cast<std::uint32_t>(0.3F)}};
     const auto found = as_machine_code(file_bytes(kFolder + "black_scholes.cubin"), test).buffers;
-    const auto expected = as_ptx(*gpu_, file_text(kFolder + "black_scholes.ptx"), test);
+    const auto expected = on_gpu(*gpu_, file_text(kFolder + "black_scholes.ptx"), test);
     // ex2.approx and MUFU.EX2 may differ in the last place, and differences of prices make that larger.
     constexpr float kTolerance = 2e-6F;
     for (std::size_t b = 0; b < 2; ++b)
@@ -214,7 +225,9 @@ TEST_F(MachineCode, ThreadsThatDivergeInNestedLoopsMeetAgain) {
 
 TEST_F(MachineCode, CallsReturnToEachCaller) {
     const Case test{"calls", {2}, {64}, {random_words(128, 12), Words(128)}, {}};
-    const auto found = as_machine_code(file_bytes(kFolder + "calls.cubin"), test).buffers;
+    const auto outcome = as_machine_code(file_bytes(kFolder + "calls.cubin"), test);
+    expect_equal_with_timing(*gpu_, kFolder + "calls.cubin", test, outcome);
+    const auto& found = outcome.buffers;
     for (std::size_t i = 0; i < 128; ++i) {
         std::uint32_t n = test.buffers[0][i];
         const bool odd = n % 2 != 0;
@@ -287,6 +300,17 @@ TEST_F(MachineCode, AnUnknownInstructionIsRefusedWhereItIsReached) {
 TEST_F(MachineCode, NamesTheBarrierThatNoWarpLeaves) {
     EXPECT_THAT(message_of(file_bytes(kFolder + "deadlock.cubin"), {"deadlock", {1}, {64}, {Words(64)}, {}}),
                 testing::AllOf(HasSubstr("no warp can go on"), HasSubstr("BAR.SYNC"), HasSubstr("warp 1")));
+}
+
+TEST_F(MachineCode, NamesTheBarrierThatNoWarpLeavesWithTiming) {
+    try {
+        (void)on_gpu(*gpu_, file_text(kFolder + "deadlock.cubin"), {"deadlock", {1}, {64}, {Words(64)}, {}});
+        FAIL() << "it ended";
+    } catch (const DeviceError& error) {
+        EXPECT_THAT(error.what(),
+                    testing::AllOf(HasSubstr("launch of deadlock: deadlock"), HasSubstr("BAR.SYNC"),
+                                   HasSubstr("block (0, 0, 0) warp 1 waits at"), HasSubstr("dependence barriers")));
+    }
 }
 
 TEST_F(MachineCode, NamesTheIllegalAddress) {

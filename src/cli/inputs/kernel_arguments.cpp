@@ -1,5 +1,6 @@
 #include "cli/inputs/kernel_arguments.hpp"
 
+#include "device/kernel_info.hpp"
 #include "ptx/names.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
@@ -54,28 +55,51 @@ void add_argument(const std::string& text, device::Device& gpu, KernelArguments&
     throw InputError(fmt::format("{}: no type '{}'; expected u32, s32, u64, s64, f32, f64 or buf", where, type));
 }
 
-std::string signature(const ptx::Kernel& kernel) {
-    std::string out;
-    for (const auto& parameter : kernel.parameters)
-        out += fmt::format("{}{} {}", out.empty() ? "" : ", ", ptx::name_of(parameter.type), parameter.name);
-    return fmt::format("{}({})", kernel.name, out);
-}
-
 }  // namespace
 
-KernelArguments kernel_arguments(const std::vector<std::string>& texts, const ptx::Kernel& kernel,
+Signature signature_of(const ptx::Kernel& kernel) {
+    Signature signature;
+    std::string out;
+    for (const auto& parameter : kernel.parameters) {
+        out += fmt::format("{}{} {}", out.empty() ? "" : ", ", ptx::name_of(parameter.type), parameter.name);
+        signature.parameters.push_back({parameter.name, static_cast<std::size_t>(parameter.size.count())});
+    }
+    signature.text = fmt::format("{}({})", kernel.name, out);
+    return signature;
+}
+
+Signature signature_of(const device::Cubin& cubin, const std::string& name, const std::string& file) {
+    std::vector<std::string> kernels;
+    for (const auto& function : cubin.kernels())
+        if (device::is_kernel(cubin, function)) kernels.push_back(function);
+    if (std::find(kernels.begin(), kernels.end(), name) == kernels.end())
+        throw InputError(fmt::format(
+            "{}: no kernel '{}'; expected {}", file, name,
+            kernels.empty() ? "a cubin with a kernel" : fmt::format("one of {}", fmt::join(kernels, ", "))));
+    Signature signature;
+    std::string out;
+    for (const auto& parameter : device::kernel_info(cubin, name).parameters) {
+        const auto number = signature.parameters.size();
+        out += fmt::format("{}{} bytes", out.empty() ? "" : ", ", parameter.bytes);
+        signature.parameters.push_back({fmt::format("parameter {}", number), parameter.bytes});
+    }
+    signature.text = fmt::format("{}({})", name, out);
+    return signature;
+}
+
+KernelArguments kernel_arguments(const std::vector<std::string>& texts, const Signature& signature,
                                  device::Device& gpu) {
-    if (texts.size() != kernel.parameters.size())
+    if (texts.size() != signature.parameters.size())
         throw InputError(fmt::format("--arg: found {} arguments; expected {}, one for each parameter of {}",
-                                     texts.size(), kernel.parameters.size(), signature(kernel)));
+                                     texts.size(), signature.parameters.size(), signature.text));
     KernelArguments arguments;
     for (std::size_t i = 0; i < texts.size(); ++i) {
         add_argument(texts[i], gpu, arguments);
         const auto given = arguments.packed.bytes().size() - arguments.packed.offsets()[i];
-        const auto& parameter = kernel.parameters[i];
-        if (given != static_cast<std::size_t>(parameter.size.count()))
+        const auto& parameter = signature.parameters[i];
+        if (given != parameter.bytes)
             throw InputError(fmt::format("--arg {}: has {} bytes; expected the {} of {} in {}", texts[i], given,
-                                         parameter.size.count(), parameter.name, signature(kernel)));
+                                         parameter.bytes, parameter.name, signature.text));
     }
     return arguments;
 }

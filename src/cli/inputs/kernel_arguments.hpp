@@ -1,6 +1,7 @@
 // Reads launch options of the command line: arguments as TYPE:VALUE or buf:BYTES[:FILE], and grid and block sizes.
 #pragma once
 
+#include "device/cubin.hpp"
 #include "device/device.hpp"
 #include "ptx/ir.hpp"
 
@@ -18,10 +19,28 @@ struct KernelArguments {
     std::vector<device::Buffer> buffers;
 };
 
+/// What a kernel asks for, whichever language it is in.
+struct Signature {
+    struct Parameter {
+        std::string name;
+        std::size_t bytes = 0;
+    };
+    std::vector<Parameter> parameters;
+    std::string text;  ///< "vector_add(u64 a, u32 n)"
+};
+[[nodiscard]] Signature signature_of(const ptx::Kernel& kernel);
+/// A cubin names no parameters: they are numbered from 0. Throws InputError that lists the kernels of the file where
+/// `name` is not one of them.
+[[nodiscard]] Signature signature_of(const device::Cubin& cubin, const std::string& name, const std::string& file);
+
 /// Allocates and fills the buffers on `gpu`. Throws InputError where a text is wrong, or where the number or the sizes
 /// of the arguments differ from the kernel's parameters.
-[[nodiscard]] KernelArguments kernel_arguments(const std::vector<std::string>& texts, const ptx::Kernel& kernel,
+[[nodiscard]] KernelArguments kernel_arguments(const std::vector<std::string>& texts, const Signature& signature,
                                                device::Device& gpu);
+[[nodiscard]] inline KernelArguments kernel_arguments(const std::vector<std::string>& texts, const ptx::Kernel& kernel,
+                                                      device::Device& gpu) {
+    return kernel_arguments(texts, signature_of(kernel), gpu);
+}
 
 /// Reads X[,Y,Z]; `option` names the option in errors. Throws InputError.
 [[nodiscard]] device::Dim3 dimensions(std::string_view text, const std::string& option);

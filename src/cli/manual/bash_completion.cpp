@@ -11,7 +11,7 @@ namespace {
 /// The start and the end of the script; the words of the commands stand between them. Bash splits words at colons and
 /// does not split lists at commas. The script therefore reads the word under the cursor from the line itself, and
 /// removes what stands before the word's last colon from each completion.
-constexpr std::string_view kStart = R"sh(# bash completion for gputomo, made by `gputomo manual bash`.
+constexpr std::string_view kFirstLines = R"sh(# bash completion for gputomo, made by `gputomo manual bash`.
 _gputomo() {
     local line=${COMP_LINE:0:COMP_POINT} words current previous command choices="" list
     read -ra words <<<"$line"
@@ -21,7 +21,7 @@ _gputomo() {
     [[ " $_gputomo_groups " == *" $command "* && $last -gt 2 ]] && command+=" ${words[2]}"
     COMPREPLY=()
 )sh";
-constexpr std::string_view kEnd = R"sh(    list=${current%"${current##*,}"}
+constexpr std::string_view kLastLines = R"sh(    list=${current%"${current##*,}"}
     if [[ -n $choices ]]; then COMPREPLY=($(compgen -P "$list" -W "$choices" -- "${current##*,}"))
     else COMPREPLY=($(compgen -f -- "$current")); fi
     [[ $COMP_WORDBREAKS == *:* ]] && COMPREPLY=("${COMPREPLY[@]#"${current%"${current##*:}"}"}")
@@ -86,7 +86,7 @@ std::string bash_completion(const std::vector<OutlineCommand>& commands) {
     return fmt::format(
         "{}{}    else case \"$command $previous\" in\n{}        *) case \"$command\" in\n{}        esac ;;\n    esac; "
         "fi\n{}_gputomo_groups=\"{}\"\n",
-        kStart, first, values, options, kEnd, groups);
+        kFirstLines, first, values, options, kLastLines, groups);
 }
 
 }  // namespace gputomo::cli

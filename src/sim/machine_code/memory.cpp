@@ -37,8 +37,9 @@ std::uint64_t address_at(const Warp& warp, const Address& address, Space space, 
     return near ? base & 0xFFFFFFFF : base;
 }
 
-/// The host's bytes behind an address; throws LaneFault where there are none.
+/// The host's bytes behind an address; throws LaneFault where there are none. Leaves the address in the block's state.
 std::byte* bytes_at(Warp& warp, Space space, std::uint64_t address, std::uint64_t bytes, int lane) {
+    warp.block->addresses[static_cast<std::size_t>(lane)] = address;
     std::uint64_t offset = address;
     if (space == Space::generic) {
         space = Space::global;
@@ -52,9 +53,9 @@ std::byte* bytes_at(Warp& warp, Space space, std::uint64_t address, std::uint64_
     }
     std::byte* found = nullptr;
     if (space == Space::global) {
-        found = warp.block.global->resolve(address, bytes);
+        found = warp.block->global->resolve(address, bytes);
     } else if (space == Space::shared) {
-        if (offset + bytes <= warp.block.shared.size()) found = warp.block.shared.data() + offset;
+        if (offset + bytes <= warp.block->shared.size()) found = warp.block->shared.data() + offset;
     } else if (offset + bytes <= warp.local_bytes) {
         found = warp.local.data() + static_cast<std::uint64_t>(lane) * warp.local_bytes + offset;
     }
@@ -107,7 +108,7 @@ void store(Warp& warp, const Step& step, std::uint32_t mask) {
 
 void load_constant(Warp& warp, const Step& step, std::uint32_t mask) {
     const unsigned width = step.instruction.value(Modifier::constant_width);
-    const std::vector<std::uint32_t>& bank = (*warp.block.constants)[step.bank];
+    const std::vector<std::uint32_t>& bank = (*warp.block->constants)[step.bank];
     const auto* const bytes = reinterpret_cast<const std::byte*>(bank.data());
     std::uint32_t *const low = warp.result(step), *const high = step.bytes == 8 ? warp.result(step, 1) : nullptr;
     for_lanes(mask, [&](int l) {
@@ -118,6 +119,7 @@ void load_constant(Warp& warp, const Step& step, std::uint32_t mask) {
             offset += warp.registers[step.address.reg][static_cast<std::size_t>(l)];
         offset &= 0xFFFFFFFF;
         std::array<std::uint32_t, 2> words{};
+        warp.block->addresses[static_cast<std::size_t>(l)] = offset;
         if (offset + step.bytes > 4 * bank.size())
             throw LaneFault(l, fmt::format("illegal offset {:#x} in constant bank {} of {:#x} bytes", offset, step.bank,
                                            4 * bank.size()));

@@ -77,11 +77,11 @@ enum : std::uint8_t {
     kSharedHigh = 47,
     kSharedLow = 48,
     kLocalLow = 52,
-    kEqual = 56,
-    kLess = 57,
-    kLessEqual = 58,
-    kGreater = 59,
-    kGreaterEqual = 60,
+    kLaneMaskEqual = 56,
+    kLaneMaskLess = 57,
+    kLaneMaskLessEqual = 58,
+    kLaneMaskGreater = 59,
+    kLaneMaskGreaterEqual = 60,
     kVirtualSm = 67,
     kClockLow = 80,
     kClockHigh = 81,
@@ -91,16 +91,20 @@ enum : std::uint8_t {
     kZero = 255
 };
 
+bool is_clock(std::uint8_t number) { return number == kClock || (number >= kClockLow && number <= kTimerHigh); }
+
 bool known_special(std::uint8_t number) {
     constexpr std::uint8_t kKnown[] = {
-        kLaneId,    kClock,      kThread,    kThreadX,  kThreadY,   kThreadZ,      kBlockX,    kBlockY,  kBlockZ,
-        kLocalHigh, kSharedHigh, kSharedLow, kLocalLow, kEqual,     kLess,         kLessEqual, kGreater, kGreaterEqual,
-        kVirtualSm, kClockLow,   kClockHigh, kTimerLow, kTimerHigh, kClusterBlock, kZero};
+        kLaneId,    kClock,         kThread,       kThreadX,           kThreadY,         kThreadZ,
+        kBlockX,    kBlockY,        kBlockZ,       kLocalHigh,         kSharedHigh,      kSharedLow,
+        kLocalLow,  kLaneMaskEqual, kLaneMaskLess, kLaneMaskLessEqual, kLaneMaskGreater, kLaneMaskGreaterEqual,
+        kVirtualSm, kClockLow,      kClockHigh,    kTimerLow,          kTimerHigh,       kClusterBlock,
+        kZero};
     return std::ranges::find(kKnown, number) != std::end(kKnown);
 }
 
 std::uint32_t special_of(const Warp& warp, std::uint8_t number, int lane) {
-    const BlockState& block = warp.block;
+    const BlockState& block = *warp.block;
     const auto l = static_cast<std::uint32_t>(lane);
     const std::uint32_t thread = warp.number * kWarpSize + l;
     const std::uint32_t x = thread % block.block[0], y = thread / block.block[0] % block.block[1],
@@ -116,16 +120,17 @@ std::uint32_t special_of(const Warp& warp, std::uint8_t number, int lane) {
         case kBlockZ: return block.index[2];
         case kLocalHigh: return static_cast<std::uint32_t>(kLocalWindow >> 32);
         case kSharedHigh: return static_cast<std::uint32_t>(kSharedWindow >> 32);
-        case kEqual: return 1U << l;
-        case kLess: return (1U << l) - 1;
-        case kLessEqual: return (2U << l) - 1;
-        case kGreater: return ~((2U << l) - 1);
-        case kGreaterEqual: return ~((1U << l) - 1);
+        case kLaneMaskEqual: return 1U << l;
+        case kLaneMaskLess: return (1U << l) - 1;
+        case kLaneMaskLessEqual: return (2U << l) - 1;
+        case kLaneMaskGreater: return ~((2U << l) - 1);
+        case kLaneMaskGreaterEqual: return ~((1U << l) - 1);
+        case kVirtualSm: return block.sm;
         case kClock:
-        case kClockLow:
-        case kTimerLow: return static_cast<std::uint32_t>(block.clock);
-        case kClockHigh:
-        case kTimerHigh: return static_cast<std::uint32_t>(block.clock >> 32);
+        case kClockLow: return static_cast<std::uint32_t>(block.clock);
+        case kClockHigh: return static_cast<std::uint32_t>(block.clock >> 32);
+        case kTimerLow: return static_cast<std::uint32_t>(block.nanoseconds);
+        case kTimerHigh: return static_cast<std::uint32_t>(block.nanoseconds >> 32);
         default: return 0;
     }
 }
@@ -254,8 +259,12 @@ Execute move_execution(Step& step) {
         case Operation::UR2UP: return r2p;
         case Operation::R2UR: return r2ur;
         case Operation::S2R:
-        case Operation::S2UR: return known_special(step.special) ? s2r : nullptr;
-        case Operation::CS2R: return known_special(step.special) ? cs2r : nullptr;
+        case Operation::S2UR:
+            step.reads_clock = is_clock(step.special);
+            return known_special(step.special) ? s2r : nullptr;
+        case Operation::CS2R:
+            step.reads_clock = is_clock(step.special);
+            return known_special(step.special) ? cs2r : nullptr;
         case Operation::B2R: return b2r;
         case Operation::VOTE:
         case Operation::VOTEU: return vote;

@@ -27,12 +27,25 @@ struct Path {
 /// All paths of a warp. One of the ready ones is current.
 class Paths {
 public:
-    explicit Paths(std::uint32_t lanes) : all_{{.mask = lanes}} {}
+    Paths() = default;
+    explicit Paths(std::uint32_t lanes) { start(lanes); }
+    /// All lanes are at the first instruction.
+    void start(std::uint32_t lanes) {
+        all_.assign(1, {.mask = lanes});
+        current_ = 0;
+        exited_ = 0;
+    }
 
     /// The path to execute; nullptr where none is ready. It may be invalidated by any change.
     [[nodiscard]] Path* current();
     [[nodiscard]] const std::vector<Path>& all() const { return all_; }
     [[nodiscard]] std::uint32_t exited() const { return exited_; }
+    /// Lanes that have not ended.
+    [[nodiscard]] std::uint32_t live() const {
+        std::uint32_t mask = 0;
+        for (const Path& path : all_) mask |= path.mask;
+        return mask;
+    }
     [[nodiscard]] bool done() const { return all_.empty(); }
 
     /// Lanes of the current path that leave it go on at `step`.

@@ -318,57 +318,6 @@ std::vector<std::uint32_t> words_of(std::span<const std::byte> bytes) {
     return words;
 }
 
-/// Attributes of .nv.info sections (EIATTR_...): a format, a number, and a value or the size of one.
-constexpr std::uint8_t kFormatSized = 4, kParameterBank = 0x0a, kMinimalStack = 0x12;
-
-struct Info {
-    std::uint32_t parameter_offset = 0;
-    std::uint32_t parameter_bytes = 0;
-};
-
-template <class Visit>
-void for_attributes(std::span<const std::byte> info, Visit&& visit) {
-    for (std::size_t at = 0; at + 4 <= info.size();) {
-        const auto format = static_cast<std::uint8_t>(info[at]), attribute = static_cast<std::uint8_t>(info[at + 1]);
-        std::uint16_t size = 0;
-        std::memcpy(&size, info.data() + at + 2, sizeof size);
-        at += 4;
-        if (format != kFormatSized) continue;
-        if (size > info.size() - at) return;
-        visit(attribute, info.subspan(at, size));
-        at += size;
-    }
-}
-
-Info kernel_info(const device::Cubin& cubin, std::string_view kernel) {
-    const auto* const section = cubin.section(fmt::format(".nv.info.{}", kernel));
-    if (section == nullptr)
-        throw InputError(fmt::format("cubin: '{}' has no section .nv.info.{}; expected a kernel", kernel, kernel));
-    Info info;
-    for_attributes(section->bytes, [&](std::uint8_t attribute, std::span<const std::byte> value) {
-        if (attribute != kParameterBank || value.size() < 8) return;
-        std::uint16_t offset = 0, bytes = 0;
-        std::memcpy(&offset, value.data() + 4, sizeof offset);
-        std::memcpy(&bytes, value.data() + 6, sizeof bytes);
-        info = {offset, bytes};
-    });
-    return info;
-}
-
-/// The largest stack that any function of the cubin is known to need. A kernel that calls functions needs theirs too.
-std::uint64_t stack_bytes(const device::Cubin& cubin) {
-    std::uint64_t most = 0;
-    const auto* const section = cubin.section(".nv.info");
-    if (section == nullptr) return 0;
-    for_attributes(section->bytes, [&](std::uint8_t attribute, std::span<const std::byte> value) {
-        if (attribute != kMinimalStack || value.size() < 8) return;
-        std::uint32_t bytes = 0;
-        std::memcpy(&bytes, value.data() + 4, sizeof bytes);
-        most = std::max<std::uint64_t>(most, bytes);
-    });
-    return most;
-}
-
 constexpr std::uint32_t kAddress64 = 2;  ///< R_CUDA_64
 
 void relocate(const device::Cubin& cubin, const std::string& section, std::vector<std::uint32_t>& words,
@@ -383,6 +332,15 @@ void relocate(const device::Cubin& cubin, const std::string& section, std::vecto
         const std::uint64_t address = address_of(relocation.symbol_section) + relocation.value;
         std::memcpy(reinterpret_cast<std::byte*>(words.data()) + relocation.offset, &address, sizeof address);
     }
+}
+
+/// Words of the widest operand: the accumulators of a matrix instruction, or 16 bytes.
+constexpr std::size_t kWidestOperand = 4;
+
+bool calls_indirectly(const MachineProgram& program) {
+    return std::ranges::any_of(program.steps, [](const Step& step) {
+        return step.instruction.operation == Operation::CALL && step.source_count > 0;
+    });
 }
 
 /// The compute capability whose constant bank 0 and shared memory are laid out as here.
@@ -404,10 +362,11 @@ MachineProgram prepare(const device::Cubin& cubin, std::string_view kernel, cons
             fmt::format("kernel '{}': its machine code is for compute capability {}; expected {}, whose "
                         "constant banks are known. Compile it for sm_{}",
                         kernel, program.sm, kExecutedSm, kExecutedSm));
-    const Info info = kernel_info(cubin, kernel);
+    const device::KernelInfo info = device::kernel_info(cubin, kernel);
     program.parameter_offset = info.parameter_offset;
     program.parameter_bytes = info.parameter_bytes;
-    program.local_bytes = (stack_bytes(cubin) + kDefaultStack + 15) / 16 * 16;
+    program.parameters = info.parameters;
+    program.max_threads = info.max_threads;
     const auto* const shared = cubin.section(fmt::format(".nv.shared.{}", kernel));
     program.shared_bytes = std::max(kSystemShared, shared == nullptr ? 0 : shared->size);
     for (std::size_t bank = 0; bank < program.constants.size(); ++bank) {
@@ -422,6 +381,7 @@ MachineProgram prepare(const device::Cubin& cubin, std::string_view kernel, cons
     const std::uint64_t bank_bytes = std::uint64_t{program.parameter_offset} + program.parameter_bytes;
     program.constants[0].resize(std::max<std::size_t>(program.constants[0].size(), (bank_bytes + 3) / 4));
     program.steps.resize(text.bytes.size() / sass::kInstructionBytes);
+    int named = 0;
     for (std::size_t i = 0; i < program.steps.size(); ++i) {
         Step& step = program.steps[i];
         const std::uint64_t address = i * sass::kInstructionBytes;
@@ -433,9 +393,13 @@ MachineProgram prepare(const device::Cubin& cubin, std::string_view kernel, cons
             step.refusal = error.what();
         }
         for (const Operand& operand : step.instruction.operands())
-            if (operand.kind == OperandKind::reg && operand.reg != sass::kZeroRegister)
-                program.registers = std::max(program.registers, operand.reg + 1);
+            if ((operand.kind == OperandKind::reg || operand.has_reg) && operand.reg != sass::kZeroRegister)
+                named = std::max(named, operand.reg + 1);
     }
+    program.registers = std::max(info.registers, named);
+    program.register_rows = static_cast<std::size_t>(program.registers) + kWidestOperand;
+    // A call whose target only the program knows may need more than the compiler can tell.
+    program.local_bytes = (info.stack_bytes + (calls_indirectly(program) ? kDefaultStack : 0) + 15) / 16 * 16;
     for (const auto& relocation : cubin.relocations(fmt::format(".text.{}", kernel))) {
         const std::size_t at = relocation.offset / sass::kInstructionBytes;
         if (at >= program.steps.size()) continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/cubin.hpp"
+#include "device/kernel_info.hpp"
 #include "sass/instruction.hpp"
 
 #include <array>
@@ -76,7 +77,8 @@ struct Address {
 struct Step {
     Execute execute = nullptr;
     Flow flow = Flow::next;
-    bool uniform = false;      ///< performed once for the warp
+    bool uniform = false;  ///< performed once for the warp
+    bool reads_clock = false;
     std::uint8_t barrier = 0;  ///< convergence barrier
     std::uint8_t bytes = 4;    ///< of each thread's memory access
     sass::Guard guard;
@@ -101,11 +103,14 @@ using SectionAddress = std::function<std::uint64_t(std::string_view section)>;
 struct MachineProgram {
     std::string kernel;
     int sm = 0;
-    std::vector<Step> steps;             ///< one for each 16 bytes of code
-    int registers = 0;                   ///< of a thread
-    std::uint64_t shared_bytes = 0;      ///< static, with those that the system keeps
-    std::uint64_t local_bytes = 0;       ///< of a thread
-    std::uint32_t parameter_offset = 0;  ///< in constant bank 0
+    std::vector<Step> steps;        ///< one for each 16 bytes of code
+    int registers = 0;              ///< of a thread, as the compiler says
+    std::size_t register_rows = 0;  ///< those that instructions can name, with the words of wide operands
+    int max_threads = 0;            ///< most threads of a block that the compiler allows; 0: not limited
+    std::vector<device::KernelInfo::Parameter> parameters;  ///< in order
+    std::uint64_t shared_bytes = 0;                         ///< static, with those that the system keeps
+    std::uint64_t local_bytes = 0;                          ///< of a thread
+    std::uint32_t parameter_offset = 0;                     ///< in constant bank 0
     std::uint32_t parameter_bytes = 0;
     /// Banks by number; bank 0 is a template that a launch fills in.
     std::array<std::vector<std::uint32_t>, 8> constants;

@@ -3,6 +3,8 @@
 #include "sass/code.hpp"
 #include "sass/form.hpp"
 #include "sim/exec/lane_fault.hpp"
+#include "sim/machine_code/flow.hpp"
+#include "sim/machine_code/launch_state.hpp"
 #include "sim/machine_code/paths.hpp"
 #include "units/error.hpp"
 
@@ -10,29 +12,22 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <memory>
 
 namespace gputomo::sim::machine_code {
 namespace {
 
-using sass::Modifier;
-using sass::Operation;
-
 /// Instructions after which another path or warp gets its turn. Fewer make switching cost more, more make threads that
 /// wait for one another in a loop take longer.
 constexpr int kTurn = 2000;
-
-constexpr std::size_t kBarriers = 16;
 
 /// One barrier of a block: the threads that arrived.
 struct BlockBarrier {
     std::vector<std::uint32_t> arrived;  ///< by warp
     std::uint64_t repeated = 0;          ///< threads that arrived again before the others
     std::uint64_t expected = 0;          ///< threads; 0 means all of the block
-    std::uint32_t count = 0;             ///< threads whose predicate held
-    bool all = true;
-    bool any = false;
+    std::uint32_t votes = 0;             ///< threads whose predicate held
+    std::uint32_t voters = 0;
     bool active = false;
     unsigned reduction = 0;
 };
@@ -61,7 +56,8 @@ public:
         for (std::uint32_t first = 0; first < threads; first += kWarpSize) {
             const std::uint32_t count = std::min<std::uint32_t>(threads - first, kWarpSize);
             const std::uint32_t lanes = count == kWarpSize ? kAllLanes : (1U << count) - 1;
-            warps_.push_back(std::make_unique<Warp>(state_, first / kWarpSize, lanes, program_.local_bytes));
+            warps_.push_back(std::make_unique<Warp>(program_));
+            warps_.back()->start(state_, first / kWarpSize, lanes);
             paths_.emplace_back(lanes);
         }
         for (BlockBarrier& barrier : barriers_) barrier = {.arrived = std::vector<std::uint32_t>(warps_.size())};
@@ -106,7 +102,7 @@ private:
             throw TimeLimitError(fmt::format("{}: the limit of {} executed warp instructions is reached", where(at),
                                              launch_.instruction_limit));
         ++executed_.warp_instructions[at];
-        state_.clock = executed_.total;
+        state_.clock = state_.nanoseconds = executed_.total;
         const std::uint32_t guard = warp().holds({step.guard.predicate, step.guard.uniform, step.guard.invert});
         const std::uint32_t mask = lanes & guard;
         executed_.thread_instructions[at] += static_cast<std::uint64_t>(std::popcount(mask));
@@ -114,7 +110,7 @@ private:
             if (mask == 0)
                 paths().split(lanes, at + 1);
             else
-                follow(step, at, lanes, mask);
+                follow(step, at, mask);
             return;
         }
         paths().current()->step = at + 1;
@@ -127,130 +123,48 @@ private:
         }
     }
 
-    /// Performs an instruction that decides where threads go. `mask` are those of `lanes` whose guard holds.
-    void follow(const Step& step, std::size_t at, std::uint32_t lanes, std::uint32_t mask) {
-        const bool has_predicate = step.predicate_count > 0 && step.flow != Flow::block_barrier;
-        std::uint32_t taken = has_predicate ? mask & warp().holds(step, 0) : mask;
-        const auto target = [&](std::uint64_t address) {
-            return static_cast<std::size_t>(address / sass::kInstructionBytes);
-        };
+    /// Performs an instruction that decides where threads go. `mask` are the lanes of the path whose guard holds.
+    void follow(const Step& step, std::size_t at, std::uint32_t mask) {
+        const std::uint32_t taken = taken_lanes(warp(), step, mask);
         switch (step.flow) {
-            case Flow::branch:
-                // BRA.DIV: to the target where the threads are not those of the uniform register.
-                if (step.source_count > 0 && lanes == warp().view(step, 0)[0]) taken = 0;
-                move_on(lanes, taken, at, target(step.target));
-                break;
-            case Flow::call: move_on(lanes, taken, at, target(step.target)); break;
-            case Flow::indirect_branch: indirect(step, at, lanes, taken); break;
-            case Flow::exit:
-                leave(taken, at);
-                arrive_all();
-                break;
-            case Flow::begin_convergence:
-                for_lanes(taken, [&](int l) { warp().convergence[step.barrier][static_cast<std::size_t>(l)] = taken; });
-                paths().current()->step = at + 1;
-                break;
-            case Flow::converge:
-                separate(lanes, taken, at);
-                paths().wait(Path::State::converging, step.barrier, 0, at + 1);
-                paths().release(warp().convergence);
-                break;
-            case Flow::leave_convergence: {
-                std::uint32_t partners = 0;
-                auto& waits = warp().convergence[step.barrier];
-                for_lanes(taken, [&](int l) { partners |= waits[static_cast<std::size_t>(l)]; });
-                for_lanes(partners, [&](int l) { waits[static_cast<std::size_t>(l)] &= ~taken; });
-                paths().current()->step = at + 1;
-                paths().release(warp().convergence);
-                break;
-            }
-            case Flow::warp_barrier: {
-                const auto first = std::countr_zero(taken == 0 ? lanes : taken);
-                const std::uint32_t members = step.source_count > 0 ? warp().view(step, 0)[first] : warp().lanes;
-                separate(lanes, taken, at);
-                paths().wait(Path::State::warp_barrier, 0, members & warp().lanes, at + 1);
-                paths().release(warp().convergence);
-                break;
-            }
-            case Flow::yield:
-                paths().current()->step = at + 1;
-                paths().rotate();
-                break;
-            case Flow::block_barrier: block_barrier(step, at, lanes, taken); break;
+            case Flow::block_barrier: block_barrier(step, at, taken); break;
             case Flow::trap:
                 throw DeviceError(fmt::format("{}: the kernel stopped itself (trap or failed assertion)", where(at)));
-            default:
+            case Flow::refused:
                 throw DeviceError(
                     fmt::format("{} cannot be executed: {}. Run the kernel's PTX instead, or report this "
                                 "instruction",
                                 where(at), step.refusal));
+            default:
+                machine_code::follow(warp(), paths(), step, at, taken);
+                if (step.flow == Flow::exit) arrive_all();
         }
     }
 
-    /// Lanes `taken` go to the target, the other ones of the path to the next instruction.
-    void move_on(std::uint32_t lanes, std::uint32_t taken, std::size_t at, std::size_t target) {
-        if (taken == lanes) {
-            paths().current()->step = target;
-            return;
+    void block_barrier(const Step& step, std::size_t at, std::uint32_t taken) {
+        BarrierUse use;
+        try {
+            use = barrier_use_of(warp(), step, taken);
+        } catch (const LaneFault& fault) {
+            throw DeviceError(fmt::format("{}: {}", where(at), fault.what()));
         }
-        paths().current()->step = at + 1;
-        if (taken != 0) paths().split(taken, target);
-    }
-
-    /// Leaves the lanes `taken` in the current path and lets the others go on.
-    void separate(std::uint32_t lanes, std::uint32_t taken, std::size_t at) {
-        if (taken != lanes) paths().split(lanes & ~taken, at + 1);
-    }
-
-    void leave(std::uint32_t taken, std::size_t at) {
-        paths().current()->step = at + 1;
-        if (taken == 0) return;
-        paths().exit(taken);
-        paths().release(warp().convergence);
-    }
-
-    /// BRX and RET: each thread to the address in its registers, relative to the instruction's target.
-    void indirect(const Step& step, std::size_t at, std::uint32_t lanes, std::uint32_t taken) {
-        separate(lanes, taken, at);
-        const WideView address = warp().wide(step, 0);
-        while (taken != 0) {
-            const std::uint64_t to = address[std::countr_zero(taken)];
-            std::uint32_t same = 0;
-            for_lanes(taken, [&](int l) { same |= static_cast<std::uint32_t>(address[l] == to) << l; });
-            paths().split(same, static_cast<std::size_t>((step.target + to) / sass::kInstructionBytes));
-            taken &= ~same;
-        }
-    }
-
-    void block_barrier(const Step& step, std::size_t at, std::uint32_t lanes, std::uint32_t taken) {
-        enum class Mode : std::uint8_t { sync, arrive, reduce };
-        const auto text = step.instruction.form->row->modifiers;
-        const Mode mode = text.find(".ARV") != std::string_view::npos   ? Mode::arrive
-                          : text.find(".RED") != std::string_view::npos ? Mode::reduce
-                                                                        : Mode::sync;
-        const int first = std::countr_zero(taken);
-        const std::uint32_t number = warp().view(step, 0)[first];
-        if (number >= kBarriers)
-            throw DeviceError(fmt::format("{}: barrier {}; expected 0 to {}", where(at), number, kBarriers - 1));
-        BlockBarrier& barrier = barriers_[number];
-        barrier.expected = step.source_count > 1 ? warp().view(step, 1)[first] : 0;
+        BlockBarrier& barrier = barriers_[use.number];
+        barrier.expected = use.expected;
         barrier.active = true;
         barrier.repeated += static_cast<std::uint64_t>(std::popcount(barrier.arrived[warp_] & taken));
         barrier.arrived[warp_] |= taken;
-        if (mode == Mode::reduce) {
-            const std::uint32_t votes = warp().holds(step, 0) & taken;
-            barrier.reduction = step.instruction.value(Modifier::barrier_reduction);
-            barrier.count += static_cast<std::uint32_t>(std::popcount(votes));
-            barrier.all = barrier.all && votes == taken;
-            barrier.any = barrier.any || votes != 0;
+        if (use.mode == BarrierUse::Mode::reduce) {
+            barrier.reduction = use.reduction;
+            barrier.votes += static_cast<std::uint32_t>(std::popcount(use.votes));
+            barrier.voters += static_cast<std::uint32_t>(std::popcount(taken));
         }
-        if (mode == Mode::arrive) {
+        if (use.mode == BarrierUse::Mode::arrive) {
             paths().current()->step = at + 1;
         } else {
-            separate(lanes, taken, at);
-            paths().wait(Path::State::block_barrier, static_cast<std::uint8_t>(number), 0, at + 1);
+            separate(paths(), taken, at);
+            paths().wait(Path::State::block_barrier, static_cast<std::uint8_t>(use.number), 0, at + 1);
         }
-        arrive(static_cast<std::uint8_t>(number));
+        arrive(static_cast<std::uint8_t>(use.number));
     }
 
     /// Whether all threads have arrived that the barrier waits for. Threads that ended count as if they had.
@@ -270,9 +184,7 @@ private:
     void arrive(std::uint8_t number) {
         BlockBarrier& barrier = barriers_[number];
         if (!barrier.active || !complete(barrier)) return;
-        const std::uint32_t result = barrier.reduction == 0   ? barrier.count
-                                     : barrier.reduction == 1 ? static_cast<std::uint32_t>(barrier.all)
-                                                              : static_cast<std::uint32_t>(barrier.any);
+        const std::uint32_t result = barrier_result(barrier.reduction, barrier.votes, barrier.voters);
         for (std::size_t w = 0; w < warps_.size(); ++w) {
             if (barrier.arrived[w] == 0) continue;
             warps_[w]->barrier_result = result;
@@ -282,7 +194,7 @@ private:
     }
 
     void arrive_all() {
-        for (std::uint8_t number = 0; number < kBarriers; ++number) arrive(number);
+        for (std::uint8_t number = 0; number < kBlockBarriers; ++number) arrive(number);
     }
 
     std::string deadlock() {
@@ -302,61 +214,11 @@ private:
     BlockState state_;
     std::vector<std::unique_ptr<Warp>> warps_;
     std::vector<Paths> paths_;
-    std::array<BlockBarrier, kBarriers> barriers_;
+    std::array<BlockBarrier, kBlockBarriers> barriers_;
     std::size_t warp_ = 0;
 };
 
-/// Constant bank 0 of a launch: dimensions, the window of local memory, the top of the stack and the parameters.
-void fill_bank(const MachineProgram& program, const FunctionalLaunch& launch, std::vector<std::uint32_t>& bank) {
-    constexpr std::size_t kLocalWindowWord = 0x20 / 4, kStackWord = 0x28 / 4;
-    if (launch.parameters.size() != program.parameter_bytes)
-        throw InputError(fmt::format("kernel '{}': its parameters take {} bytes; {} bytes of arguments were given",
-                                     program.kernel, program.parameter_bytes, launch.parameters.size()));
-    bank.resize(std::max(bank.size(), kStackWord + 1));
-    const std::array<std::uint32_t, 6> dimensions{launch.block.x, launch.block.y, launch.block.z,
-                                                  launch.grid.x,  launch.grid.y,  launch.grid.z};
-    std::ranges::copy(dimensions, bank.begin());
-    bank[kLocalWindowWord] = static_cast<std::uint32_t>(kLocalWindow);
-    bank[kLocalWindowWord + 1] = static_cast<std::uint32_t>(kLocalWindow >> 32);
-    bank[kStackWord] = static_cast<std::uint32_t>(program.local_bytes);
-    if (!launch.parameters.empty())
-        std::memcpy(reinterpret_cast<std::byte*>(bank.data()) + program.parameter_offset, launch.parameters.data(),
-                    launch.parameters.size());
-}
-
 }  // namespace
-
-Warp::Warp(BlockState& its_block, std::uint32_t its_number, std::uint32_t its_lanes, std::uint64_t frame_bytes)
-    : block(its_block), number(its_number), lanes(its_lanes), local(frame_bytes * kWarpSize), local_bytes(frame_bytes) {
-    predicates[sass::kTruePredicate] = kAllLanes;
-    uniform_predicates[sass::kTruePredicate] = kAllLanes;
-}
-
-View Warp::view(const Step& step, int which, int word) const {
-    static constexpr std::uint32_t kZero = 0;
-    const Source& source = step.source[static_cast<std::size_t>(which)];
-    const auto w = static_cast<std::size_t>(word);
-    View view{&kZero, 0, source.keep, source.flip, source.plus};
-    switch (source.kind) {
-        case Source::Kind::zero: break;
-        case Source::Kind::reg:
-            view.bits = registers[source.reg + w].data();
-            view.step = 1;
-            break;
-        case Source::Kind::uniform: view.bits = &uniforms[source.reg + w]; break;
-        case Source::Kind::immediate: view.bits = word == 0 ? &source.low : &source.high; break;
-        case Source::Kind::constant: {
-            const auto& bank = (*block.constants)[source.bank];
-            const auto at = static_cast<std::uint64_t>(source.offset) / 4 + w;
-            if (at >= bank.size())
-                throw LaneFault(0, fmt::format("illegal offset {:#x} in constant bank {} of {:#x} bytes", source.offset,
-                                               source.bank, 4 * bank.size()));
-            view.bits = &bank[at];
-            break;
-        }
-    }
-    return view;
-}
 
 Executed run(const MachineProgram& program, const FunctionalLaunch& launch, const DeviceMemory& memory) {
     if (launch.block.count() == 0 || launch.block.count() > 1024 || launch.grid.count() == 0)
@@ -364,8 +226,7 @@ Executed run(const MachineProgram& program, const FunctionalLaunch& launch, cons
             fmt::format("kernel '{}': a grid of {} blocks of {} threads; expected at least one block of 1 "
                         "to 1024 threads",
                         program.kernel, launch.grid.count(), launch.block.count()));
-    auto constants = program.constants;
-    fill_bank(program, launch, constants[0]);
+    const auto constants = constants_of(program, launch.grid, launch.block, launch.parameters);
     Executed executed;
     executed.warp_instructions.resize(program.steps.size());
     executed.thread_instructions.resize(program.steps.size());

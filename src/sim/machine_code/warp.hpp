@@ -22,7 +22,13 @@ struct BlockState {
     std::span<std::byte> shared;
     std::array<std::uint32_t, 3> index{};  ///< in the grid
     std::array<std::uint32_t, 3> block{1, 1, 1};
-    std::uint64_t clock = 0;  ///< warp instructions executed so far; SR_CLOCK reads it
+    /// SR_CLOCK reads it: cycles of the SM, or warp instructions executed so far where there is no time.
+    std::uint64_t clock = 0;
+    std::uint64_t nanoseconds = 0;  ///< SR_GLOBALTIMER
+    std::uint32_t sm = 0;
+    /// By lane: the address of the last access to memory, within its space for shared and local memory.
+    std::array<std::uint64_t, kWarpSize> addresses{};
+    std::array<std::uint64_t, kWarpSize> shared_addresses{};  ///< where LDGSTS copies to
 };
 
 /// A value of each lane; `step` is 0 where all lanes read the same one.
@@ -44,7 +50,10 @@ class Warp {
 public:
     using Row = std::array<std::uint32_t, kWarpSize>;
 
-    Warp(BlockState& block, std::uint32_t number, std::uint32_t lanes, std::uint64_t local_bytes);
+    explicit Warp(const MachineProgram& program);
+
+    /// Begins anew as a warp of a block.
+    void start(BlockState& its_block, std::uint32_t its_number, std::uint32_t its_lanes);
 
     [[nodiscard]] View view(const Step& step, int which, int word = 0) const;
     [[nodiscard]] WideView wide(const Step& step, int which) const {
@@ -76,17 +85,17 @@ public:
         return step.destination.reg == sass::kZeroRegister ? lost_.data() : registers[reg].data();
     }
 
-    BlockState& block;
-    std::uint32_t number;  ///< in the block
-    std::uint32_t lanes;   ///< with a thread
-    std::array<Row, 256> registers{};
+    BlockState* block = nullptr;
+    std::uint32_t number = 0;  ///< in the block
+    std::uint32_t lanes = 0;   ///< with a thread
+    std::vector<Row> registers;
     std::array<std::uint32_t, 64> uniforms{};
     std::array<std::uint32_t, 8> predicates{};
     std::array<std::uint32_t, 8> uniform_predicates{};
     std::array<Row, 16> convergence{};  ///< for each barrier and lane: the lanes that it waits for
     std::uint32_t barrier_result = 0;   ///< of BAR.RED, for B2R
     std::vector<std::byte> local;       ///< frames of the threads, one after the other
-    std::uint64_t local_bytes;
+    std::uint64_t local_bytes;          ///< of a frame
 
 private:
     Row lost_{};

@@ -36,7 +36,7 @@ std::optional<BarrierRelease> release_if_complete(const BarrierSpec& spec, Barri
     if (barrier.arrived == 0) return std::nullopt;
     const std::uint32_t all = spec.counts_threads ? live.threads : live.warps;
     if (barrier.arrived < (barrier.expected != 0 ? barrier.expected : all)) return std::nullopt;
-    const BarrierRelease release{barrier.last_arrival + spec.latency, barrier.votes, barrier.voters};
+    const BarrierRelease release{barrier.last_arrival + spec.latency, barrier.votes, barrier.voters, barrier.reduction};
     barrier = {};
     return release;
 }

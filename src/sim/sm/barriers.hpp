@@ -24,6 +24,7 @@ struct Barrier {
     double last_arrival = 0;
     std::uint32_t votes = 0;   ///< bar.red: threads whose predicate held
     std::uint32_t voters = 0;  ///< bar.red: threads that voted
+    unsigned reduction = 0;    ///< BAR.RED: what the votes give (machine_code/flow.hpp)
 };
 /// PTX names 16 barriers for each block.
 using BlockBarriers = std::array<Barrier, 16>;
@@ -45,6 +46,7 @@ struct BarrierRelease {
     double when = 0;  ///< cycle from which the warps can issue
     std::uint32_t votes = 0;
     std::uint32_t voters = 0;
+    unsigned reduction = 0;
 };
 
 /// Releases and resets the barrier where nothing that it waits for is missing.

@@ -14,6 +14,9 @@ constexpr double kWarp = kWarpSize;
 constexpr std::int64_t kMostSchedulers = 64;
 constexpr std::int64_t kMostSteps = 1000;
 
+/// Units of machine instructions that a description may lack as pipelines.
+constexpr std::string_view kMachineUnits[] = {"lanes"};
+
 std::string own_unit(const std::string& key) { return "unit of " + key; }
 
 }  // namespace
@@ -39,6 +42,26 @@ CostModel::CostModel(const machine::Machine& machine) : machine_(machine), globa
             if (const auto units = units_of(row->first, row->second); !units.empty()) cores_.push_back(units.front());
     if (units_.empty())
         reject("operations", "missing", "at least one, because the simulator needs to know what instructions cost");
+    for (const std::string_view unit : kMachineUnits)
+        if (!machine.pipelines.contains(std::string(unit))) units_.push_back(own_unit(std::string(unit)));
+}
+
+std::optional<std::size_t> CostModel::pipeline_named(std::string_view name) const {
+    const auto found = std::find(units_.begin(), units_.begin() + static_cast<std::ptrdiff_t>(lanes_.size()), name);
+    const auto at = static_cast<std::size_t>(found - units_.begin());
+    return at < lanes_.size() ? std::optional(at) : std::nullopt;
+}
+
+std::optional<std::size_t> CostModel::machine_unit(std::string_view name) const {
+    const auto found = std::find(units_.begin(), units_.end(), own_unit(std::string(name)));
+    if (found == units_.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - units_.begin());
+}
+
+std::optional<double> CostModel::latency_of(std::string_view pipeline) const {
+    const auto found = machine_.pipelines.find(std::string(pipeline));
+    if (found == machine_.pipelines.end() || !found->second.latency) return std::nullopt;
+    return static_cast<double>(*found->second.latency);
 }
 
 std::size_t CostModel::unit_named(const std::string& name, const std::string& path) const {

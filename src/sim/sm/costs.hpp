@@ -4,7 +4,10 @@
 #include "machine/machine.hpp"
 #include "sim/memory/global_loads.hpp"
 
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gputomo::sim {
@@ -40,6 +43,15 @@ public:
     [[nodiscard]] std::size_t unit_count() const { return units_.size(); }
     [[nodiscard]] std::uint32_t schedulers() const { return schedulers_; }
     [[nodiscard]] const GlobalLoads& global_loads() const { return global_loads_; }
+    /// The unit of a described pipeline; nothing where the description has none of that name.
+    [[nodiscard]] std::optional<std::size_t> pipeline_named(std::string_view name) const;
+    /// A unit that machine code names and that is no described pipeline; nothing where there is none of that name.
+    [[nodiscard]] std::optional<std::size_t> machine_unit(std::string_view name) const;
+    /// What the description says of a pipeline.
+    [[nodiscard]] std::optional<double> latency_of(std::string_view pipeline) const;
+    [[nodiscard]] double lanes_of(std::size_t pipeline) const { return lanes_[pipeline]; }
+    [[nodiscard]] double slots_of_unit(std::size_t pipeline) const { return slots_[pipeline]; }
+    [[nodiscard]] double to_cores_of(std::size_t pipeline) const { return to_cores_[pipeline]; }
     /// Whether all schedulers of an SM feed this unit together, instead of a share of it each.
     [[nodiscard]] bool is_shared(std::size_t unit) const { return unit < shared_.size() && shared_[unit]; }
 

@@ -13,9 +13,8 @@ constexpr std::uint64_t kIssuesBetweenTimeChecks = 8192;
 
 }  // namespace
 
-double run_launch(const LaunchSetup& setup, Counters& counters) { return Engine(setup, counters).run(); }
-
 double Engine::run() {
+    for (auto& scheduler : schedulers_) scheduler.available.assign(kFirstUnitSet + unit_spec_.sets.size(), 0.0);
     setup_.memory_system.begin_launch();
     place_initial_blocks();
     while (live_warps_ != 0) {
@@ -49,6 +48,30 @@ void Engine::post(std::uint32_t index) {
     if (scheduler.event != kNever) events_.emplace(scheduler.event, scheduler.last_issue, index);
 }
 
+AccessTimes Engine::time_access(ResidentWarp& warp, std::uint32_t number, WarpAccess access, std::uint64_t local_bytes,
+                                double now) {
+    Scheduler& scheduler = schedulers_[warp.scheduler];
+    access.sm = scheduler.sm;
+    access.scheduler = scheduler.number;
+    access.local_frames = setup_.local_address + std::uint64_t{number} * local_bytes * kWarpSize;
+    const AccessTimes times = sim::access(load_store_, access, now);
+    warp.hold = std::max(warp.hold, times.warp_free);
+    warp.gap = std::max(warp.gap, times.warp_gap);
+    scheduler.free = std::max(scheduler.free, times.scheduler_free);
+    latest_ = std::max(latest_, times.last);
+    return times;
+}
+
+WarpFacts Engine::facts_of(const ResidentWarp& warp, double now) const {
+    const Block& block = blocks_[warp.block];
+    return {.block = block.coordinates,
+            .warp_in_block = warp.in_block,
+            .slot = warp.slot,
+            .sm = block.sm,
+            .clock = clock_at(spec_.clock, setup_.clock_offsets[block.sm], now),
+            .nanoseconds = static_cast<std::uint64_t>(setup_.start_ns + now / spec_.clock.cycles_per_ns)};
+}
+
 void Engine::run_scheduler(std::uint32_t index, double now) {
     Scheduler& scheduler = schedulers_[index];
     update_resources(index);
@@ -68,15 +91,9 @@ void Engine::run_scheduler(std::uint32_t index, double now) {
 
 void Engine::issue_from(std::uint32_t index, std::size_t position, double now) {
     Scheduler& scheduler = schedulers_[index];
-    const std::uint32_t warp_index = scheduler.warps[position];
+    const std::uint32_t warp = scheduler.warps[position];
     note_issue(spec_.scheduler, scheduler, position, now);
-    const Operation* first = &operation_at(warps_[warp_index]);
-    issue(warp_index, now);
-    for (std::uint32_t width = 1; width < spec_.scheduler.issue_width && can_pair(*first, warps_[warp_index], now);
-         ++width) {
-        first = &operation_at(warps_[warp_index]);
-        issue(warp_index, now);
-    }
+    issue_next(warp, now);
     latest_ = std::max(latest_, now);
     if (++issued_since_check_ < kIssuesBetweenTimeChecks) return;
     issued_since_check_ = 0;

@@ -7,31 +7,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 namespace gputomo::sim {
 namespace {
 
 /// Threads that an SM holds where the description does not say: GT200's. Only %nwarpid shows it.
 constexpr std::int64_t kDefaultThreadsPerSm = 1024;
-
-std::vector<std::byte> packed_parameters(const Program& program, const device::Arguments& arguments) {
-    if (arguments.offsets().size() != program.parameters.size())
-        throw DeviceError(fmt::format("launch of {}: {} arguments given; expected {}", program.name,
-                                      arguments.offsets().size(), program.parameters.size()));
-    std::vector<std::byte> bytes(program.parameter_bytes);
-    const auto given = arguments.bytes();
-    for (std::size_t i = 0; i < program.parameters.size(); ++i) {
-        const auto& parameter = program.parameters[i];
-        const std::size_t from = arguments.offsets()[i];
-        const std::size_t end = i + 1 < arguments.offsets().size() ? arguments.offsets()[i + 1] : given.size();
-        if (end - from < parameter.size)
-            throw DeviceError(fmt::format("launch of {}: argument {} has {} bytes; expected {}", program.name, i,
-                                          end - from, parameter.size));
-        std::memcpy(bytes.data() + parameter.offset, given.data() + from, parameter.size);
-    }
-    return bytes;
-}
 
 SmSpec sm_spec_of(const machine::Machine& machine) {
     const auto& issue = machine.issue;
@@ -41,8 +23,6 @@ SmSpec sm_spec_of(const machine::Machine& machine) {
     spec.barriers = barrier_spec_of(issue);
     spec.branches = branch_spec_of(issue);
     spec.clock = clock_spec_of(machine.clock);
-    spec.divergence = issue.divergence.value_or("stack") == "independent" ? Divergence::independent : Divergence::stack;
-    spec.taken_first = issue.first_path.value_or("taken") == "taken";
     spec.instruction_bytes =
         static_cast<std::uint64_t>(machine.instruction_supply.instruction_bytes.value_or(kDefaultInstructionBytes));
     return spec;
@@ -50,17 +30,16 @@ SmSpec sm_spec_of(const machine::Machine& machine) {
 
 }  // namespace
 
-Engine::Engine(const LaunchSetup& setup, Counters& counters)
+Engine::Engine(const LaunchSetup& setup, KernelShape shape, Counters& counters)
     : setup_(setup),
-      program_(setup.kernel.program),
+      shape_(std::move(shape)),
       counters_(counters),
       spec_(sm_spec_of(setup.machine)),
       unit_spec_(unit_spec_of(setup.costs, spec_.scheduler.issue_interval)),
       block_spec_(block_launch_spec_of(setup.machine.launch)),
-      parameters_(packed_parameters(program_, setup.launch.arguments)),
-      shared_bytes_(program_.static_shared + static_cast<std::uint64_t>(setup.launch.dynamic_shared.count())),
+      shared_bytes_(shape_.static_shared + static_cast<std::uint64_t>(setup.launch.dynamic_shared.count())),
       fetch_{.spec = fetch_spec_of(setup.machine),
-             .code_end = setup.kernel.code_address + program_.operations.size() * spec_.instruction_bytes,
+             .code_end = shape_.code_address + shape_.code_bytes,
              .memory = setup.memory_system},
       load_store_{.spec = load_store_spec_of(setup.machine, setup.costs.global_loads()),
                   .coalescers = Coalescers(setup.machine),
@@ -68,18 +47,17 @@ Engine::Engine(const LaunchSetup& setup, Counters& counters)
                   .memory = setup.memory_system},
       deadline_(thread_processor_time() + setup.launch.time_limit) {
     size_launch();
-    find_needs();
     make_schedulers();
 }
 
 void Engine::size_launch() {
     const auto& launch = setup_.launch;
-    BlockNeeds needs{launch.block.count(), shared_bytes_, program_.registers_per_thread, program_.parameters.size()};
+    BlockNeeds needs{launch.block.count(), shared_bytes_, shape_.registers_per_thread, shape_.parameters};
     auto residency = resident_blocks(setup_.machine, needs);
     if (launch.grid.count() == 0) residency.why = "a grid of 0 blocks asked";
-    if (program_.max_threads != 0 && needs.threads > static_cast<std::uint64_t>(program_.max_threads))
-        residency.why = fmt::format("{} threads per block asked; .maxntid is {}", needs.threads, program_.max_threads);
-    if (!residency.why.empty()) throw DeviceError(fmt::format("launch of {}: {}", program_.name, residency.why));
+    if (shape_.max_threads != 0 && needs.threads > static_cast<std::uint64_t>(shape_.max_threads))
+        residency.why = fmt::format("{} threads per block asked; .maxntid is {}", needs.threads, shape_.max_threads);
+    if (!residency.why.empty()) throw DeviceError(fmt::format("launch of {}: {}", shape_.name, residency.why));
     block_spec_.blocks = launch.grid.count();
     block_spec_.blocks_per_sm = residency.blocks;
     block_spec_.warps_per_block = static_cast<std::uint32_t>((needs.threads + kWarpSize - 1) / kWarpSize);
@@ -87,7 +65,7 @@ void Engine::size_launch() {
     const auto sms = static_cast<std::uint64_t>(*setup_.machine.topology.sms);
     const auto most = std::min<std::uint64_t>(block_spec_.blocks, residency.blocks * sms);
     blocks_.reserve(most);
-    warps_.reserve(most * block_spec_.warps_per_block);
+    most_warps_ = most * block_spec_.warps_per_block;
     const auto threads_per_sm = setup_.machine.topology.max_threads_per_sm.value_or(kDefaultThreadsPerSm);
     facts_ = {.block = launch.block,
               .grid = launch.grid,
@@ -110,7 +88,6 @@ void Engine::make_schedulers() {
     for (std::size_t i = 0; i < schedulers_.size(); ++i) {
         schedulers_[i].sm = static_cast<std::uint32_t>(i / per_sm);
         schedulers_[i].number = static_cast<std::uint32_t>(i % per_sm);
-        schedulers_[i].available.assign(kFirstUnitSet + unit_spec_.sets.size(), 0.0);
         schedulers_[i].event = kNever;
     }
 }
@@ -154,13 +131,9 @@ bool Engine::place_block(std::uint32_t sm, double now) {
     return true;
 }
 
-/// Constants never change, so a warp that was used before still has them in its registers.
 std::uint32_t Engine::take_warp() {
     if (free_warps_.empty()) {
-        Warp& warp = warps_.emplace_back(spec_.divergence, spec_.taken_first);
-        warp.registers.assign(program_.slots, LaneValues{});
-        warp.local.resize(program_.local_bytes * kWarpSize);
-        for (const auto& [slot, bits] : program_.constants) warp.registers[slot].fill(bits);
+        warps_.push_back(&make_warp());
         return static_cast<std::uint32_t>(warps_.size() - 1);
     }
     const std::uint32_t index = free_warps_.back();
@@ -169,13 +142,13 @@ std::uint32_t Engine::take_warp() {
 }
 
 /// Warps go to the SM's schedulers in turn, each into the first free slot of its scheduler.
-void Engine::choose_slot(Warp& warp, std::uint32_t sm) {
+void Engine::choose_slot(ResidentWarp& warp, std::uint32_t sm) {
     const auto per_sm = setup_.costs.schedulers();
     const std::uint32_t number = next_scheduler_[sm]++ % per_sm;
     warp.scheduler = sm * per_sm + number;
     const auto taken = [&](std::uint32_t slot) {
         return std::ranges::any_of(schedulers_[warp.scheduler].warps,
-                                   [&](std::uint32_t other) { return warps_[other].slot == slot; });
+                                   [&](std::uint32_t other) { return warps_[other]->slot == slot; });
     };
     warp.slot = number;
     while (taken(warp.slot)) warp.slot += per_sm;
@@ -183,33 +156,26 @@ void Engine::choose_slot(Warp& warp, std::uint32_t sm) {
 
 void Engine::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32_t threads, double now) {
     const std::uint32_t index = take_warp();
-    Warp& warp = warps_[index];
+    ResidentWarp& warp = *warps_[index];
     warp.block = block;
     warp.in_block = in_block;
     choose_slot(warp, blocks_[block].sm);
-    warp.paths.start(threads == kWarpSize ? 0xFFFFFFFF : (1U << threads) - 1,
-                     static_cast<std::uint32_t>(program_.operations.size()));
-    std::fill(warp.registers.begin(), warp.registers.begin() + static_cast<std::ptrdiff_t>(program_.register_slots),
-              LaneValues{});
-    std::fill(warp.local.begin(), warp.local.end(), std::byte{0});
-    reset(warp.scoreboard, program_.slots, now);
     warp.buffer = {};
     warp.hold = warp.gap = now;
-    warp.step = 0;
     warp.in_use = true;
+    begin_warp(warp, threads == kWarpSize ? 0xFFFFFFFF : (1U << threads) - 1, now);
     blocks_[block].warps.push_back(index);
     warp.position = add_warp(schedulers_[warp.scheduler], index);
     ++live_warps_;
-    prepare(warp, now);
-    post(warp.scheduler);
+    wake(warp, now);
 }
 
 void Engine::end_warp(std::uint32_t index, double now) {
-    Warp& warp = warps_[index];
+    ResidentWarp& warp = *warps_[index];
     Block& block = blocks_[warp.block];
     Scheduler& scheduler = schedulers_[warp.scheduler];
     remove_warp(scheduler, warp.position);
-    for (std::size_t i = warp.position; i < scheduler.warps.size(); ++i) warps_[scheduler.warps[i]].position = i;
+    for (std::size_t i = warp.position; i < scheduler.warps.size(); ++i) warps_[scheduler.warps[i]]->position = i;
     std::erase(block.warps, index);
     warp.in_use = false;
     free_warps_.push_back(index);
@@ -219,6 +185,27 @@ void Engine::end_warp(std::uint32_t index, double now) {
     --block_state_.sms[block.sm].resident;
     free_blocks_.push_back(warp.block);
     place_block(block.sm, now + block_spec_.replacement);
+}
+
+// ---- block barriers ------------------------------------------------------------------------------------------------
+
+void Engine::release_complete_barriers(Block& block) {
+    for (std::size_t number = 0; number < block.barriers.size(); ++number)
+        release_if_complete(block, static_cast<int>(number));
+}
+
+void Engine::release_if_complete(Block& block, int number) {
+    Barrier& barrier = block.barriers[static_cast<std::size_t>(number)];
+    if (barrier.arrived == 0) return;
+    LiveCount live;
+    if (barrier.expected == 0)
+        for (const auto index : block.warps) {
+            ++live.warps;
+            live.threads += live_threads(*warps_[index]);
+        }
+    const auto release = sim::release_if_complete(spec_.barriers, barrier, live);
+    if (!release) return;
+    for (const auto index : block.warps) leave_barrier(*warps_[index], number, *release);
 }
 
 }  // namespace gputomo::sim

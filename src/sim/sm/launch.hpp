@@ -5,11 +5,14 @@
 #include "machine/machine.hpp"
 #include "sim/exec/data_access.hpp"
 #include "sim/exec/program.hpp"
+#include "sim/machine_code/program.hpp"
 #include "sim/memory/device_memory.hpp"
 #include "sim/memory/memory_system.hpp"
 #include "sim/sm/costs.hpp"
 #include "sim/sm/counters.hpp"
+#include "sim/sm/sass_costs.hpp"
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -22,9 +25,17 @@ struct LoadedKernel {
     std::uint64_t code_address = 0;
 };
 
+/// A kernel of machine code that is loaded: its instructions with their costs, and its code and constant banks in
+/// device memory.
+struct LoadedMachineCode {
+    machine_code::MachineProgram program;
+    SassCosts costs;
+    std::uint64_t code_address = 0;
+    std::array<std::uint64_t, 8> bank_address{};  ///< of the constant banks
+};
+
 struct LaunchSetup {
     const machine::Machine& machine;
-    const LoadedKernel& kernel;
     const device::Launch& launch;
     DeviceMemory& memory;
     MemorySystem& memory_system;
@@ -40,6 +51,9 @@ inline constexpr std::int64_t kDefaultInstructionBytes = 8;
 
 /// Runs to the end and returns the cycles it took; adds to `counters`.
 /// Throws DeviceError (illegal access, deadlock, trap: with kernel, block, warp and instruction) or TimeLimitError.
-[[nodiscard]] double run_launch(const LaunchSetup& setup, Counters& counters);
+[[nodiscard]] double run_launch(const LaunchSetup& setup, const LoadedKernel& kernel, Counters& counters);
+/// `executed` counts warp instructions by the instruction's place in the code.
+[[nodiscard]] double run_launch(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,
+                                std::vector<std::uint64_t>& executed);
 
 }  // namespace gputomo::sim

@@ -1,7 +1,7 @@
-// PTX front end: block barriers and bar.warp.sync.
+// PTX: block barriers and bar.warp.sync.
 #include "sim/exec/lane_fault.hpp"
 #include "sim/exec/lanes.hpp"
-#include "sim/sm/engine.hpp"
+#include "sim/sm/ptx_engine.hpp"
 #include "sim/sm/warp_members.hpp"
 
 #include <fmt/format.h>
@@ -10,11 +10,6 @@
 
 namespace gputomo::sim {
 namespace {
-
-bool waits_at(const Warp& warp, int number) {
-    const auto& paths = warp.paths.all();
-    return std::any_of(paths.begin(), paths.end(), [&](const WarpPath& p) { return p.barrier == number; });
-}
 
 std::uint32_t threads_in(std::uint32_t mask) { return static_cast<std::uint32_t>(std::popcount(mask)); }
 
@@ -39,7 +34,7 @@ int barrier_number(const BarrierSpec& spec, BlockBarriers& barriers, const WarpI
 
 }  // namespace
 
-void Engine::issue_barrier(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
+void PtxEngine::issue_barrier(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     if (mask == 0) return warp.paths.advance(warp.paths.current().pc + 1);
     if (leave_unguarded(warp.paths, mask)) return;
     Block& block = blocks_[warp.block];
@@ -57,29 +52,12 @@ void Engine::issue_barrier(Warp& warp, const Operation& op, std::uint32_t mask, 
     release_if_complete(block, number);
 }
 
-void Engine::release_complete_barriers(Block& block) {
-    for (std::size_t number = 0; number < block.barriers.size(); ++number)
-        release_if_complete(block, static_cast<int>(number));
-}
-
-void Engine::release_if_complete(Block& block, int number) {
-    Barrier& barrier = block.barriers[static_cast<std::size_t>(number)];
-    if (barrier.arrived == 0) return;
-    LiveCount live;
-    if (barrier.expected == 0)
-        for (const auto index : block.warps) {
-            ++live.warps;
-            live.threads += threads_in(warps_[index].paths.live());
-        }
-    const auto release = sim::release_if_complete(spec_.barriers, barrier, live);
-    if (!release) return;
-    for (const auto index : block.warps)
-        if (waits_at(warps_[index], number)) leave_barrier(warps_[index], number, *release);
-}
-
-void Engine::leave_barrier(Warp& warp, int number, const BarrierRelease& release) {
+void PtxEngine::leave_barrier(ResidentWarp& resident, int number, const BarrierRelease& release) {
+    Warp& warp = of(resident);
+    bool waits = false;
     for (const auto& path : warp.paths.all()) {
         if (path.barrier != number) continue;
+        waits = true;
         const Operation& op = program_.operations[path.pc - 1];
         if (op.destination == kNoSlot) continue;
         const auto result = barrier_vote(static_cast<BarrierMode>(op.mode), release.votes, release.voters);
@@ -87,14 +65,14 @@ void Engine::leave_barrier(Warp& warp, int number, const BarrierRelease& release
                   [&](int lane) { warp.registers[op.destination][static_cast<std::size_t>(lane)] = result; });
         write_back(warp.scoreboard, op.written_slots(), release.when);
     }
+    if (!waits) return;
     warp.paths.release_barrier(number);
     warp.hold = std::max(warp.hold, release.when);
-    prepare(warp, release.when);
-    post(warp.scheduler);
+    wake(warp, release.when);
 }
 
 /// Unlike at other .sync instructions, the threads of a warp may be at different bar.warp.sync instructions.
-void Engine::issue_warp_barrier(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
+void PtxEngine::issue_warp_barrier(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     if (mask == 0) return warp.paths.advance(warp.paths.current().pc + 1);
     const LaneValues& members = warp.registers[op.members];
     const std::uint32_t needed = needed_members(warp.paths, members, mask);

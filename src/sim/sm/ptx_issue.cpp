@@ -1,12 +1,14 @@
-// PTX front end: when a warp's next instruction can issue, and what happens when it does.
+// PTX: when a warp's next instruction can issue, and what happens when it does.
 #include "sim/exec/lane_fault.hpp"
 #include "sim/exec/lanes.hpp"
-#include "sim/sm/engine.hpp"
+#include "sim/sm/ptx_engine.hpp"
 #include "sim/sm/warp_members.hpp"
+#include "units/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace gputomo::sim {
 namespace {
@@ -22,13 +24,82 @@ void compute_by_members(const Operation& op, LaneValues* registers, std::uint32_
     }
 }
 
+std::vector<std::byte> packed_parameters(const Program& program, const device::Arguments& arguments) {
+    if (arguments.offsets().size() != program.parameters.size())
+        throw DeviceError(fmt::format("launch of {}: {} arguments given; expected {}", program.name,
+                                      arguments.offsets().size(), program.parameters.size()));
+    std::vector<std::byte> bytes(program.parameter_bytes);
+    const auto given = arguments.bytes();
+    for (std::size_t i = 0; i < program.parameters.size(); ++i) {
+        const auto& parameter = program.parameters[i];
+        const std::size_t from = arguments.offsets()[i];
+        const std::size_t end = i + 1 < arguments.offsets().size() ? arguments.offsets()[i + 1] : given.size();
+        if (end - from < parameter.size)
+            throw DeviceError(fmt::format("launch of {}: argument {} has {} bytes; expected {}", program.name, i,
+                                          end - from, parameter.size));
+        std::memcpy(bytes.data() + parameter.offset, given.data() + from, parameter.size);
+    }
+    return bytes;
+}
+
+KernelShape shape_of(const LoadedKernel& kernel, const machine::Machine& machine) {
+    const Program& program = kernel.program;
+    const auto instruction_bytes = machine.instruction_supply.instruction_bytes.value_or(kDefaultInstructionBytes);
+    return {.name = program.name,
+            .code_address = kernel.code_address,
+            .code_bytes = program.operations.size() * static_cast<std::uint64_t>(instruction_bytes),
+            .static_shared = program.static_shared,
+            .registers_per_thread = program.registers_per_thread,
+            .max_threads = program.max_threads,
+            .parameters = program.parameters.size()};
+}
+
 }  // namespace
 
-void Engine::find_needs() {
+double run_launch(const LaunchSetup& setup, const LoadedKernel& kernel, Counters& counters) {
+    return PtxEngine(setup, kernel, counters).run();
+}
+
+PtxEngine::PtxEngine(const LaunchSetup& setup, const LoadedKernel& kernel, Counters& counters)
+    : Engine(setup, shape_of(kernel, setup.machine), counters),
+      kernel_(kernel),
+      program_(kernel.program),
+      parameters_(packed_parameters(program_, setup.launch.arguments)),
+      divergence_(setup.machine.issue.divergence.value_or("stack") == "independent" ? Divergence::independent
+                                                                                    : Divergence::stack),
+      taken_first_(setup.machine.issue.first_path.value_or("taken") == "taken") {
+    of_warps_.reserve(most_warps_);
+    find_needs();
+}
+
+/// Constants never change, so a warp that was used before still has them in its registers.
+ResidentWarp& PtxEngine::make_warp() {
+    Warp& warp = of_warps_.emplace_back(divergence_, taken_first_);
+    warp.registers.assign(program_.slots, LaneValues{});
+    warp.local.resize(program_.local_bytes * kWarpSize);
+    for (const auto& [slot, bits] : program_.constants) warp.registers[slot].fill(bits);
+    return warp;
+}
+
+void PtxEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double now) {
+    Warp& warp = of(resident);
+    warp.paths.start(lanes, static_cast<std::uint32_t>(program_.operations.size()));
+    std::fill(warp.registers.begin(), warp.registers.begin() + static_cast<std::ptrdiff_t>(program_.register_slots),
+              LaneValues{});
+    std::fill(warp.local.begin(), warp.local.end(), std::byte{0});
+    reset(warp.scoreboard, program_.slots, now);
+    warp.step = 0;
+}
+
+std::uint32_t PtxEngine::live_threads(const ResidentWarp& warp) const {
+    return static_cast<std::uint32_t>(std::popcount(of(warp).paths.live()));
+}
+
+void PtxEngine::find_needs() {
     const auto conflicts = bank_conflict_slots(program_, spec_.operands.file);
     for (std::size_t at = 0; at < program_.operations.size(); ++at) {
         const Operation& op = program_.operations[at];
-        const Cost& cost = setup_.kernel.costs[op.cost];
+        const Cost& cost = kernel_.costs[op.cost];
         IssueNeeds needs{.on_cores = op.kind == Kind::arithmetic && cost.on_cores, .conflict_slots = conflicts[at]};
         if (!accesses_memory(op.kind))
             needs.resource = unit_set_of(unit_spec_, cost);
@@ -38,7 +109,7 @@ void Engine::find_needs() {
     }
 }
 
-void Engine::prepare(Warp& warp, double now) {
+void PtxEngine::prepare(Warp& warp, double now) {
     Scheduler& scheduler = schedulers_[warp.scheduler];
     if (warp.paths.blocked()) {
         warp.earliest = scheduler.times[warp.position] = kNever;
@@ -46,7 +117,7 @@ void Engine::prepare(Warp& warp, double now) {
     }
     const auto pc = warp.paths.current().pc;
     if (fetch_.spec.fetches) {
-        const std::uint64_t address = setup_.kernel.code_address + pc * spec_.instruction_bytes;
+        const std::uint64_t address = kernel_.code_address + pc * spec_.instruction_bytes;
         warp.hold = std::max(warp.hold, fetch(fetch_, warp.buffer, {address, scheduler.sm, scheduler.number}, now));
     }
     const Operation& op = program_.operations[pc];
@@ -63,7 +134,7 @@ void Engine::prepare(Warp& warp, double now) {
 /// A second instruction of the same warp issues in the same cycle where it depends on nothing that is in flight. Memory
 /// instructions do not pair with each other (Volkov 2016, 3.8), and nothing pairs with control flow before it. A unit
 /// that takes a warp in less than an issue interval takes both.
-bool Engine::can_pair(const Operation& first, const Warp& warp, double now) {
+bool PtxEngine::can_pair(const Operation& first, const Warp& warp, double now) {
     const bool continues = first.kind == Kind::arithmetic || accesses_memory(first.kind);
     if (!continues || !warp.in_use || warp.step != 0 || warp.earliest > now) return false;
     const Operation& second = operation_at(warp);
@@ -75,8 +146,18 @@ bool Engine::can_pair(const Operation& first, const Warp& warp, double now) {
     return scheduler.available[scheduler.resources[warp.position]] < now + spec_.scheduler.issue_interval;
 }
 
-void Engine::issue(std::uint32_t warp_index, double now) {
-    Warp& warp = warps_[warp_index];
+void PtxEngine::issue_next(std::uint32_t warp_index, double now) {
+    const Operation* first = &operation_at(of_warps_[warp_index]);
+    issue(warp_index, now);
+    for (std::uint32_t width = 1; width < spec_.scheduler.issue_width && can_pair(*first, of_warps_[warp_index], now);
+         ++width) {
+        first = &operation_at(of_warps_[warp_index]);
+        issue(warp_index, now);
+    }
+}
+
+void PtxEngine::issue(std::uint32_t warp_index, double now) {
+    Warp& warp = of_warps_[warp_index];
     const Operation& op = operation_at(warp);
     const std::uint32_t mask = active_lanes(op, warp.registers.data(), warp.paths.current().mask);
     ++counters_.warp_instructions;
@@ -95,7 +176,7 @@ void Engine::issue(std::uint32_t warp_index, double now) {
     }
 }
 
-void Engine::execute(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
+void PtxEngine::execute(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     switch (op.kind) {
         case Kind::arithmetic: return issue_arithmetic(warp, op, mask, now);
         case Kind::special: return issue_special(warp, op, mask, now);
@@ -118,18 +199,18 @@ void Engine::execute(Warp& warp, const Operation& op, std::uint32_t mask, double
     warp.paths.advance(warp.paths.current().pc + 1);
 }
 
-double Engine::occupy_unit(const Warp& warp, const Operation& op, double now) {
-    const Cost& cost = setup_.kernel.costs[op.cost];
+double PtxEngine::occupy_unit(const Warp& warp, const Operation& op, double now) {
+    const Cost& cost = kernel_.costs[op.cost];
     occupy(unit_spec_, ports_of(warp.scheduler), cost, now);
     const auto at = static_cast<std::size_t>(&op - program_.operations.data());
     take_slots(spec_.scheduler, schedulers_[warp.scheduler], cost.issue_slots + needs_[at].conflict_slots, now);
     return warp.step + 1 == cost.steps ? cost.last_latency : cost.latency;
 }
 
-void Engine::issue_arithmetic(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
+void PtxEngine::issue_arithmetic(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     if (op.members != kNoSlot && mask != 0 && !members_are_there(warp.paths, warp.registers[op.members], mask)) return;
     const double latency = occupy_unit(warp, op, now);
-    const Cost& cost = setup_.kernel.costs[op.cost];
+    const Cost& cost = kernel_.costs[op.cost];
     if (warp.step + 1 < cost.steps) {
         ++warp.step;
         warp.hold = now + latency;
@@ -147,14 +228,14 @@ void Engine::issue_arithmetic(Warp& warp, const Operation& op, std::uint32_t mas
     warp.paths.advance(warp.paths.current().pc + 1);
 }
 
-void Engine::issue_exit(Warp& warp, std::uint32_t mask) {
+void PtxEngine::issue_exit(Warp& warp, std::uint32_t mask) {
     if (mask == warp.paths.current().mask) return warp.paths.exit(mask);
     warp.paths.advance(warp.paths.current().pc + 1);
     warp.paths.exit(mask);
     release_complete_barriers(blocks_[warp.block]);
 }
 
-void Engine::issue_sleep(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
+void PtxEngine::issue_sleep(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     std::uint32_t longest = 0;
     const LaneValues& asked = warp.registers[op.source[0]];
     for_lanes(mask,
@@ -163,14 +244,8 @@ void Engine::issue_sleep(Warp& warp, const Operation& op, std::uint32_t mask, do
     warp.paths.advance(warp.paths.current().pc + 1);
 }
 
-void Engine::issue_special(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
-    const Block& block = blocks_[warp.block];
-    const WarpFacts facts{.block = block.coordinates,
-                          .warp_in_block = warp.in_block,
-                          .slot = warp.slot,
-                          .sm = block.sm,
-                          .clock = clock_at(spec_.clock, setup_.clock_offsets[block.sm], now),
-                          .nanoseconds = static_cast<std::uint64_t>(setup_.start_ns + now / spec_.clock.cycles_per_ns)};
+void PtxEngine::issue_special(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
+    const WarpFacts facts = facts_of(warp, now);
     LaneValues& result = warp.registers[op.destination];
     for_lanes(mask, [&](int lane) {
         result[static_cast<std::size_t>(lane)] = special_value(op.special, lane, facts_, facts);
@@ -184,7 +259,7 @@ void Engine::issue_special(Warp& warp, const Operation& op, std::uint32_t mask, 
     warp.paths.advance(warp.paths.current().pc + 1);
 }
 
-void Engine::issue_branch(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
+void PtxEngine::issue_branch(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     const double latency = occupy_unit(warp, op, now);
     const auto pc = warp.paths.current().pc;
     const bool diverged =
@@ -195,7 +270,7 @@ void Engine::issue_branch(Warp& warp, const Operation& op, std::uint32_t mask, d
 }
 
 /// The threads that go where the first one goes branch; the others stay at this instruction and issue it again.
-void Engine::issue_indexed_branch(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
+void PtxEngine::issue_indexed_branch(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     const double latency = occupy_unit(warp, op, now);
     warp.hold = std::max(warp.hold, now + branch_latency(spec_.branches, {.taken = true}, latency));
     if (mask == 0) return warp.paths.advance(warp.paths.current().pc + 1);

@@ -1,5 +1,5 @@
-// PTX front end: loads, stores, atomics and texture fetches.
-#include "sim/sm/engine.hpp"
+// PTX: loads, stores, atomics and texture fetches.
+#include "sim/sm/ptx_engine.hpp"
 
 #include <algorithm>
 
@@ -29,25 +29,16 @@ MemoryInstruction memory_instruction_of(const Operation& op, Space space) {
 
 }  // namespace
 
-AccessTimes Engine::time_access(Warp& warp, const MemoryInstruction& instruction, std::uint32_t mask, double now) {
-    Scheduler& scheduler = schedulers_[warp.scheduler];
-    const auto number = static_cast<std::uint64_t>(&warp - warps_.data());
-    const WarpAccess by_warp{.instruction = instruction,
-                             .addresses = lane_data_.addresses,
-                             .mask = mask,
-                             .sm = scheduler.sm,
-                             .scheduler = scheduler.number,
-                             .local_frames = setup_.local_address + number * program_.local_bytes * kWarpSize};
-    const AccessTimes times = access(load_store_, by_warp, now);
-    warp.hold = std::max(warp.hold, times.warp_free);
-    warp.gap = std::max(warp.gap, times.warp_gap);
+AccessTimes PtxEngine::time_memory(Warp& warp, const MemoryInstruction& instruction, std::uint32_t mask, double now) {
+    const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
+    const AccessTimes times =
+        time_access(warp, number, {.instruction = instruction, .addresses = lane_data_.addresses, .mask = mask},
+                    program_.local_bytes, now);
     warp.scoreboard.memory_done = std::max(warp.scoreboard.memory_done, times.done);
-    scheduler.free = std::max(scheduler.free, times.scheduler_free);
-    latest_ = std::max(latest_, times.last);
     return times;
 }
 
-void Engine::issue_memory(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
+void PtxEngine::issue_memory(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     if (mask == 0) return warp.paths.advance(warp.paths.current().pc + 1);
     const WarpInstruction instruction{op, warp.registers.data(), mask};
     const Space space = space_of(instruction);
@@ -60,10 +51,10 @@ void Engine::issue_memory(Warp& warp, const Operation& op, std::uint32_t mask, d
     move_data(instruction, lane_data_);
     AccessTimes times;
     if (space == Space::param) {
-        times.done = now + setup_.kernel.costs[op.cost].last_latency;
+        times.done = now + kernel_.costs[op.cost].last_latency;
         warp.scoreboard.memory_done = std::max(warp.scoreboard.memory_done, times.done);
     } else {
-        times = time_access(warp, memory_instruction_of(op, space), mask, now);
+        times = time_memory(warp, memory_instruction_of(op, space), mask, now);
     }
     write_back(warp.scoreboard, op.written_slots(), times.done, times.later_for_cores);
     if (spec_.operands.load_limit != 0 && op.kind == Kind::load && op.elements != 0)
@@ -71,10 +62,10 @@ void Engine::issue_memory(Warp& warp, const Operation& op, std::uint32_t mask, d
     warp.paths.advance(warp.paths.current().pc + 1);
 }
 
-void Engine::issue_texture(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
+void PtxEngine::issue_texture(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     if (mask != 0) {
         fetch_texels({op, warp.registers.data(), mask}, setup_.textures, setup_.memory, lane_data_);
-        const AccessTimes times = time_access(warp, memory_instruction_of(op, Space::global), mask, now);
+        const AccessTimes times = time_memory(warp, memory_instruction_of(op, Space::global), mask, now);
         write_back(warp.scoreboard, op.written_slots(), times.done);
     }
     warp.paths.advance(warp.paths.current().pc + 1);

@@ -70,11 +70,11 @@ Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& nee
     return result;
 }
 
-std::uint64_t local_memory_of(const machine::Machine& machine, const Program& program) {
+std::uint64_t local_memory_of(const machine::Machine& machine, std::uint64_t frame_bytes) {
     const auto& topology = machine.topology;
     const auto threads =
         topology.max_threads_per_sm.value_or(topology.max_threads_per_block.value_or(kDefaultThreadsPerSm));
-    return program.local_bytes * static_cast<std::uint64_t>(threads * *topology.sms);
+    return frame_bytes * static_cast<std::uint64_t>(threads * *topology.sms);
 }
 
 }  // namespace gputomo::sim

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "machine/machine.hpp"
-#include "sim/exec/program.hpp"
+#include "units/warp.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,8 @@ struct Residency {
 
 [[nodiscard]] Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& needs);
 
-/// Bytes of device memory for the local memory of a launch: frames of all threads that can be resident.
-[[nodiscard]] std::uint64_t local_memory_of(const machine::Machine& machine, const Program& program);
+/// Bytes of device memory for the local memory of a launch: frames of `frame_bytes` for all threads that can be
+/// resident.
+[[nodiscard]] std::uint64_t local_memory_of(const machine::Machine& machine, std::uint64_t frame_bytes);
 
 }  // namespace gputomo::sim

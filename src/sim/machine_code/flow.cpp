@@ -1,0 +1,124 @@
+#include "sim/machine_code/flow.hpp"
+
+#include "sass/code.hpp"
+#include "sass/form.hpp"
+#include "sim/exec/lane_fault.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+namespace gputomo::sim::machine_code {
+namespace {
+
+std::size_t step_at(std::uint64_t address) { return static_cast<std::size_t>(address / sass::kInstructionBytes); }
+
+/// The lanes `taken` go to the target, the other ones of the path to the next instruction.
+bool move_on(Paths& paths, std::uint32_t taken, std::size_t at, std::size_t target) {
+    Path& path = *paths.current();
+    if (taken == path.mask) {
+        path.step = target;
+        return true;
+    }
+    path.step = at + 1;
+    if (taken != 0) paths.split(taken, target);
+    return taken != 0;
+}
+
+/// BRX, RET and indirect CALL: each thread to the address in its registers, relative to the instruction's target.
+void go_indirectly(Warp& warp, Paths& paths, const Step& step, std::size_t at, std::uint32_t taken) {
+    separate(paths, taken, at);
+    const WideView address = warp.wide(step, 0);
+    while (taken != 0) {
+        const std::uint64_t to = address[std::countr_zero(taken)];
+        std::uint32_t same = 0;
+        for_lanes(taken, [&](int l) { same |= static_cast<std::uint32_t>(address[l] == to) << l; });
+        paths.split(same, step_at(step.target + to));
+        taken &= ~same;
+    }
+}
+
+void leave_convergence(Warp& warp, std::uint8_t barrier, std::uint32_t taken) {
+    std::uint32_t partners = 0;
+    auto& waits = warp.convergence[barrier];
+    for_lanes(taken, [&](int l) { partners |= waits[static_cast<std::size_t>(l)]; });
+    for_lanes(partners, [&](int l) { waits[static_cast<std::size_t>(l)] &= ~taken; });
+}
+
+}  // namespace
+
+std::uint32_t taken_lanes(const Warp& warp, const Step& step, std::uint32_t mask) {
+    const bool has_predicate = step.predicate_count > 0 && step.flow != Flow::block_barrier;
+    return has_predicate ? mask & warp.holds(step, 0) : mask;
+}
+
+void separate(Paths& paths, std::uint32_t taken, std::size_t at) {
+    const std::uint32_t lanes = paths.current()->mask;
+    if (taken != lanes) paths.split(lanes & ~taken, at + 1);
+}
+
+bool follow(Warp& warp, Paths& paths, const Step& step, std::size_t at, std::uint32_t taken) {
+    Path& path = *paths.current();
+    const std::uint32_t lanes = path.mask;
+    switch (step.flow) {
+        case Flow::branch:
+            // BRA.DIV: to the target where the threads are not those of the uniform register.
+            if (step.source_count > 0 && lanes == warp.view(step, 0)[0]) taken = 0;
+            return move_on(paths, taken, at, step_at(step.target));
+        case Flow::call: return move_on(paths, taken, at, step_at(step.target));
+        case Flow::indirect_branch: go_indirectly(warp, paths, step, at, taken); return true;
+        case Flow::exit:
+            path.step = at + 1;
+            if (taken == 0) return false;
+            paths.exit(taken);
+            paths.release(warp.convergence);
+            return true;
+        case Flow::begin_convergence:
+            for_lanes(taken, [&](int l) { warp.convergence[step.barrier][static_cast<std::size_t>(l)] = taken; });
+            path.step = at + 1;
+            return false;
+        case Flow::converge:
+            separate(paths, taken, at);
+            paths.wait(Path::State::converging, step.barrier, 0, at + 1);
+            paths.release(warp.convergence);
+            return false;
+        case Flow::leave_convergence:
+            leave_convergence(warp, step.barrier, taken);
+            path.step = at + 1;
+            paths.release(warp.convergence);
+            return false;
+        case Flow::warp_barrier: {
+            const auto first = std::countr_zero(taken == 0 ? lanes : taken);
+            const std::uint32_t members = step.source_count > 0 ? warp.view(step, 0)[first] : warp.lanes;
+            separate(paths, taken, at);
+            paths.wait(Path::State::warp_barrier, 0, members & warp.lanes, at + 1);
+            paths.release(warp.convergence);
+            return false;
+        }
+        case Flow::yield:
+            path.step = at + 1;
+            paths.rotate();
+            return false;
+        default: path.step = at + 1; return false;
+    }
+}
+
+BarrierUse barrier_use_of(const Warp& warp, const Step& step, std::uint32_t taken) {
+    const auto text = step.instruction.form->row->modifiers;
+    const int first = std::countr_zero(taken);
+    BarrierUse use;
+    use.mode = text.find(".ARV") != std::string_view::npos   ? BarrierUse::Mode::arrive
+               : text.find(".RED") != std::string_view::npos ? BarrierUse::Mode::reduce
+                                                             : BarrierUse::Mode::sync;
+    use.number = warp.view(step, 0)[first];
+    if (use.number >= kBlockBarriers)
+        throw LaneFault(first, fmt::format("barrier {}; expected 0 to {}", use.number, kBlockBarriers - 1));
+    use.expected = step.source_count > 1 ? warp.view(step, 1)[first] : 0;
+    if (use.mode == BarrierUse::Mode::reduce) {
+        use.votes = warp.holds(step, 0) & taken;
+        use.reduction = step.instruction.value(sass::Modifier::barrier_reduction);
+    }
+    return use;
+}
+
+}  // namespace gputomo::sim::machine_code

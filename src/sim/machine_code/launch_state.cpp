@@ -1,0 +1,79 @@
+#include "sim/machine_code/launch_state.hpp"
+
+#include "sim/exec/lane_fault.hpp"
+#include "sim/machine_code/warp.hpp"
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace gputomo::sim::machine_code {
+
+std::array<std::vector<std::uint32_t>, 8> constants_of(const MachineProgram& program, const device::Dim3& grid,
+                                                       const device::Dim3& block,
+                                                       std::span<const std::byte> parameters) {
+    constexpr std::size_t kLocalWindowWord = 0x20 / 4, kStackWord = 0x28 / 4;
+    if (parameters.size() != program.parameter_bytes)
+        throw InputError(fmt::format("kernel '{}': its parameters take {} bytes; {} bytes of arguments were given",
+                                     program.kernel, program.parameter_bytes, parameters.size()));
+    auto constants = program.constants;
+    auto& bank = constants[0];
+    bank.resize(std::max(bank.size(), kStackWord + 1));
+    const std::array<std::uint32_t, 6> dimensions{block.x, block.y, block.z, grid.x, grid.y, grid.z};
+    std::ranges::copy(dimensions, bank.begin());
+    bank[kLocalWindowWord] = static_cast<std::uint32_t>(kLocalWindow);
+    bank[kLocalWindowWord + 1] = static_cast<std::uint32_t>(kLocalWindow >> 32);
+    bank[kStackWord] = static_cast<std::uint32_t>(program.local_bytes);
+    if (!parameters.empty())
+        std::memcpy(reinterpret_cast<std::byte*>(bank.data()) + program.parameter_offset, parameters.data(),
+                    parameters.size());
+    return constants;
+}
+
+Warp::Warp(const MachineProgram& program)
+    : registers(program.register_rows), local(program.local_bytes * kWarpSize), local_bytes(program.local_bytes) {}
+
+void Warp::start(BlockState& its_block, std::uint32_t its_number, std::uint32_t its_lanes) {
+    block = &its_block;
+    number = its_number;
+    lanes = its_lanes;
+    std::ranges::fill(registers, Row{});
+    uniforms = {};
+    predicates = {};
+    uniform_predicates = {};
+    predicates[sass::kTruePredicate] = kAllLanes;
+    uniform_predicates[sass::kTruePredicate] = kAllLanes;
+    convergence = {};
+    barrier_result = 0;
+    std::ranges::fill(local, std::byte{0});
+}
+
+View Warp::view(const Step& step, int which, int word) const {
+    static constexpr std::uint32_t kZero = 0;
+    const Source& source = step.source[static_cast<std::size_t>(which)];
+    const auto w = static_cast<std::size_t>(word);
+    View view{&kZero, 0, source.keep, source.flip, source.plus};
+    switch (source.kind) {
+        case Source::Kind::zero: break;
+        case Source::Kind::reg:
+            view.bits = registers[source.reg + w].data();
+            view.step = 1;
+            break;
+        case Source::Kind::uniform: view.bits = &uniforms[source.reg + w]; break;
+        case Source::Kind::immediate: view.bits = word == 0 ? &source.low : &source.high; break;
+        case Source::Kind::constant: {
+            const auto& bank = (*block->constants)[source.bank];
+            const auto at = static_cast<std::uint64_t>(source.offset) / 4 + w;
+            if (at >= bank.size())
+                throw LaneFault(0, fmt::format("illegal offset {:#x} in constant bank {} of {:#x} bytes", source.offset,
+                                               source.bank, 4 * bank.size()));
+            view.bits = &bank[at];
+            break;
+        }
+    }
+    return view;
+}
+
+}  // namespace gputomo::sim::machine_code

@@ -1,0 +1,22 @@
+// What a launch gives its threads: the constant banks.
+#pragma once
+
+#include "device/device.hpp"
+#include "sim/machine_code/program.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gputomo::sim::machine_code {
+
+/// The kernel's constant banks with what the launch fills into bank 0: dimensions, the window of local memory, the top
+/// of the stack and the parameters. Throws InputError where the parameters have another size than the kernel's.
+[[nodiscard]] std::array<std::vector<std::uint32_t>, 8> constants_of(const MachineProgram& program,
+                                                                     const device::Dim3& grid,
+                                                                     const device::Dim3& block,
+                                                                     std::span<const std::byte> parameters);
+
+}  // namespace gputomo::sim::machine_code

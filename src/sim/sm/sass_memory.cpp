@@ -1,0 +1,145 @@
+// Machine code: loads, stores, atomics, constants and asynchronous copies.
+#include "sass/form.hpp"
+#include "sim/sm/sass_engine.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace gputomo::sim {
+namespace {
+
+using ptx::Space;
+using sass::Modifier;
+using Opcode = sass::Operation;
+
+Space space_named(Opcode operation) {
+    switch (operation) {
+        case Opcode::LDS:
+        case Opcode::STS:
+        case Opcode::ATOMS:
+        case Opcode::LDSM:
+        case Opcode::STSM: return Space::shared;
+        case Opcode::LDL:
+        case Opcode::STL: return Space::local;
+        case Opcode::LDC:
+        case Opcode::ULDC: return Space::constant;
+        case Opcode::LD:
+        case Opcode::ST:
+        case Opcode::ATOM: return Space::generic;
+        default: return Space::global;
+    }
+}
+
+AccessKind access_named(Opcode operation) {
+    switch (operation) {
+        case Opcode::ST:
+        case Opcode::STG:
+        case Opcode::STS:
+        case Opcode::STL:
+        case Opcode::STSM: return AccessKind::store;
+        case Opcode::ATOM:
+        case Opcode::ATOMG:
+        case Opcode::ATOMS:
+        case Opcode::REDG: return AccessKind::atomic;
+        default: return AccessKind::load;
+    }
+}
+
+/// Loads that other threads' stores must be visible to are not served by the SM's own caches.
+bool skips_sm(const sass::Instruction& instruction) {
+    if (instruction.operation == Opcode::LDGSTS) return instruction.value(Modifier::bypass) == 0;
+    if (!instruction.has(Modifier::load_order)) return false;
+    const auto order = sass::text_of(Modifier::load_order, instruction.value(Modifier::load_order));
+    return order.find("GPU") != std::string_view::npos || order.find("SYS") != std::string_view::npos ||
+           order.find("MMIO") != std::string_view::npos;
+}
+
+}  // namespace
+
+void SassEngine::find_accesses() {
+    for (const Step& step : program_.steps) {
+        const sass::Instruction& instruction = step.instruction;
+        MemoryInstruction access;
+        if (instruction.form != nullptr) {
+            access = {.kind = access_named(instruction.operation),
+                      .space = space_named(instruction.operation),
+                      .bytes = step.bytes,
+                      .element_bytes = step.bytes,
+                      .skips_near = skips_sm(instruction)};
+        }
+        accesses_.push_back(access);
+    }
+}
+
+MemoryInstruction SassEngine::space_of(const MemoryInstruction& instruction, std::uint32_t mask) {
+    MemoryInstruction found = instruction;
+    if (found.space != Space::generic) return found;
+    auto& addresses = block_state_of_warp_.addresses;
+    const std::uint64_t first = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
+    std::uint64_t window = 0;
+    found.space = Space::global;
+    if (first - kSharedWindow < kWindowSize) found.space = Space::shared, window = kSharedWindow;
+    if (first - kLocalWindow < kWindowSize) found.space = Space::local, window = kLocalWindow;
+    for (auto& address : addresses) address -= window;
+    return found;
+}
+
+void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, double now) {
+    block_state_of_warp_.addresses = warp.state.block->addresses;
+    const MemoryInstruction instruction = space_of(accesses_[at], mask);
+    const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
+    const AccessTimes times = time_access(
+        warp, number, {.instruction = instruction, .addresses = block_state_of_warp_.addresses, .mask = mask},
+        program_.local_bytes, now);
+    warp.memory_done = std::max(warp.memory_done, times.done);
+    // The operands are read when the last transaction has left.
+    complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), times.done,
+             times.later_for_cores);
+}
+
+void SassEngine::access_constant(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now) {
+    const std::uint32_t lanes = step.uniform ? 1U : mask;
+    auto& addresses = block_state_of_warp_.addresses;
+    for_lanes(lanes, [&](int lane) {
+        const auto l = static_cast<std::size_t>(lane);
+        addresses[l] = kernel_.bank_address[step.bank] + warp.state.block->addresses[l];
+    });
+    const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
+    const AccessTimes times =
+        time_access(warp, number, {.instruction = accesses_[at], .addresses = addresses, .mask = lanes}, 0, now);
+    complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), times.done);
+}
+
+/// LDGSTS loads from global memory and stores what it loaded to shared memory.
+void SassEngine::copy_async(Warp& warp, std::size_t at, std::uint32_t mask, double now) {
+    const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
+    MemoryInstruction instruction = accesses_[at];
+    const auto& state = *warp.state.block;
+    AccessTimes times =
+        time_access(warp, number, {.instruction = instruction, .addresses = state.addresses, .mask = mask}, 0, now);
+    const double loaded = times.done;
+    instruction.kind = AccessKind::store;
+    instruction.space = Space::shared;
+    times = time_access(warp, number, {.instruction = instruction, .addresses = state.shared_addresses, .mask = mask},
+                        0, now);
+    warp.copies_done = std::max({warp.copies_done, loaded, times.done});
+    warp.memory_done = std::max(warp.memory_done, warp.copies_done);
+    complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), warp.copies_done);
+}
+
+/// DEPBAR waits until a barrier has at most the given number of instructions left, and until others are released.
+void SassEngine::wait_for_barriers(Warp& warp, const Step& step, double now) {
+    double when = now;
+    std::size_t left = 0;
+    int barrier = -1;
+    for (const sass::Operand& operand : step.instruction.operands()) {
+        if (operand.kind == sass::OperandKind::scoreboard) barrier = operand.reg;
+        if (operand.kind == sass::OperandKind::immediate) left = static_cast<std::size_t>(operand.value);
+        if (operand.kind == sass::OperandKind::scoreboard_set)
+            when = warp.barriers.released(static_cast<std::uint32_t>(operand.value), false, when);
+    }
+    if (barrier >= 0) when = warp.barriers.at_most(static_cast<std::size_t>(barrier), left, when);
+    warp.hold = std::max(warp.hold, when);
+}
+
+}  // namespace gputomo::sim
