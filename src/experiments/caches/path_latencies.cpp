@@ -43,7 +43,7 @@ struct BySm {
 
 BySm latencies_by_sm(Context& context, const PathFindings& findings, std::size_t index, const PathQuestion& question) {
     const auto sequence = findings.sequence_of(index, question);
-    const auto [low, high] = findings.borders_of(index);
+    const auto borders = findings.borders_of(index);
     const auto sms = sms_of(context.device);
     BySm by_sm;
     for (std::uint32_t sm = 0; sm < sms; ++sm) {
@@ -51,7 +51,7 @@ BySm latencies_by_sm(Context& context, const PathFindings& findings, std::size_t
             auto latencies = question.latencies_of(
                 sequence, kPathWarmPasses * sequence.size(),
                 std::max<std::uint64_t>(kFewestLoads, std::min<std::uint64_t>(sequence.size(), kMostLoads)), sm);
-            std::erase_if(latencies, [low, high](double latency) { return latency < low || latency > high; });
+            std::erase_if(latencies, [&](double latency) { return latency < borders[0] || latency > borders[1]; });
             return latencies;
         };
         const auto of_sm = settled_latency(chase, clock_step(context.findings));
