@@ -65,7 +65,6 @@ bool has_values_left_out(const std::filesystem::path& folder, const reproduce::R
 /// folder alone.
 void write_pages(const reproduce::Reproduction& reproduction, bool some, std::filesystem::path folder) {
     const auto& paper = reproduction.paper->id;  // in the names, because papers may share a folder
-    const files::FolderLock lock(folder, origin_of_command().command);
     const bool loses = some && has_values_left_out(folder, reproduction);
     if (loses)
         fmt::print(stderr, "note: {} has values that --only leaves out, and is unchanged\n",
@@ -84,7 +83,11 @@ void write_pages(const reproduce::Reproduction& reproduction, bool some, std::fi
 int reproduce_paper(const ReproduceOptions& options) {
     const InterruptGuard guard;
     const auto paper = shipped_paper(options.paper);
-    if (!options.out.empty()) files::check_writable_folder(options.out);
+    std::optional<files::FolderLock> lock;
+    if (!options.out.empty()) {
+        files::check_writable_folder(options.out);
+        lock.emplace(options.out, origin_of_command().command);
+    }
     reproduce::Reproduction result;
     {
         Progress progress(options.quiet);

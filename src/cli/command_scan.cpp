@@ -69,6 +69,23 @@ std::optional<scan::Scan> scan_to_merge_into(const ScanOptions& options, const s
     return whole;
 }
 
+/// A whole scan replaces one of the same GPU. That of another GPU must not be lost.
+void refuse_to_replace_other_gpu(const ScanOptions& options, const scan::ScanFolder& folder,
+                                 const results::MeasuredGpu& gpu) {
+    if (!options.only.empty()) return;
+    std::optional<scan::Scan> stands;
+    try {
+        stands = folder.whole_scan();
+    } catch (const InputError&) {  // damaged files may be replaced
+        return;
+    }
+    if (!stands || !stands->origin || !stands->origin->gpu || results::is_same_gpu(gpu, *stands->origin->gpu)) return;
+    const auto& theirs = *stands->origin->gpu;
+    throw InputError(
+        fmt::format("--out {}: holds the scan of another GPU: {}{}; expected the same GPU, or another folder",
+                    options.out, theirs.name, theirs.uuid.empty() ? "" : " " + theirs.uuid));
+}
+
 /// The experiments of a scan in the order in which they run.
 using Plan = std::vector<const experiments::Experiment*>;
 
@@ -156,7 +173,9 @@ int scan_device(const ScanOptions& options) {
     if (!options.history.empty()) history.emplace(options.history);
     const auto device = open_device(options.device, options.seed, options.noise);
     const auto plan = plan_of(options, *device);
-    const scan::Options run{.seed = options.seed, .quick = options.quick, .origin = origin_on(*device)};
+    const scan::Options run{
+        .seed = options.seed, .quick = options.quick, .noise = options.noise, .origin = origin_on(*device)};
+    refuse_to_replace_other_gpu(options, folder, *run.origin->gpu);
     const auto earlier = scan_to_merge_into(options, folder, *run.origin->gpu);
     const auto interrupted = scan_to_resume(options.resume, run, plan, folder);
     const auto result = measure(options.quiet, run, plan, *device, interrupted, folder);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -51,6 +52,23 @@ std::string name_when_whole(std::string name) {
     throw Error(text + "; an earlier file of this name is unchanged");
 }
 
+/// fsync() that a signal does not end early. Returns the error; 0 where the content is on the disk, or where the file has
+/// none to synchronise, as devices, pipes and the folders of some network file systems report.
+int synchronised(int handle) {
+    for (;;) {
+        if (fsync(handle) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP) return 0;
+        if (errno != EINTR) return errno;
+    }
+}
+
+/// A new file takes the permissions of the one that it replaces. Where they cannot be set, it has the usual ones.
+void keep_permissions(const fs::path& from, const fs::path& to) {
+    struct stat old = {};
+    constexpr mode_t kPermissions = 07777;
+    if (stat(to.c_str(), &old) == 0 && S_ISREG(old.st_mode))
+        static_cast<void>(chmod(from.c_str(), old.st_mode & kPermissions) == 0);
+}
+
 class RealFiles final : public FileSystem {
 public:
     OpenFile create(const fs::path& file) override {
@@ -67,13 +85,13 @@ public:
         }
     }
     void sync(const OpenFile& file) override {
-        // Devices and pipes cannot be synchronised, which they report as EINVAL, EROFS or ENOTSUP.
-        if (fsync(file.handle) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) fail(file.name, errno);
+        if (const int error = synchronised(file.handle); error != 0) fail(file.name, error);
     }
     void close(const OpenFile& file) override {
         if (::close(file.handle) != 0 && errno != EINTR) fail(file.name, errno);
     }
     void rename(const fs::path& from, const fs::path& to) override {
+        keep_permissions(from, to);
         if (std::rename(from.c_str(), to.c_str()) != 0) fail(to, errno);
     }
     void remove(const fs::path& file) override {
@@ -82,8 +100,7 @@ public:
     void sync_folder(const fs::path& folder) override {
         const int handle = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (handle < 0) fail(folder, errno);
-        // Some network file systems cannot synchronise folders; their renames are on the server already.
-        const int error = fsync(handle) != 0 && errno != EINVAL && errno != ENOTSUP ? errno : 0;
+        const int error = synchronised(handle);
         ::close(handle);
         if (error != 0) fail(folder, error);
     }

@@ -34,7 +34,7 @@ public:
     virtual void sync(const OpenFile& file) = 0;
     virtual void close(const OpenFile& file) = 0;
 
-    /// Replaces `to` where it exists.
+    /// Replaces `to` where it exists, and takes its permissions.
     virtual void rename(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
     /// Removes a file where there is one.
     virtual void remove(const std::filesystem::path& file) = 0;

@@ -86,11 +86,17 @@ std::optional<Manifest> manifest_from_json(std::string_view text) {
 }
 
 FileSet read_set(const fs::path& folder, const FileSystem& system) {
-    auto finished = set_listed_in(folder, system, false);
-    if (finished && finished->problems.empty()) return *std::move(finished);
-    if (auto unfinished = set_listed_in(folder, system, true); unfinished && unfinished->problems.empty())
-        return *std::move(unfinished);
-    return finished ? *std::move(finished) : FileSet{};
+    // A writer may replace the set while it is read. It then renames the manifest last.
+    constexpr int kTries = 5;
+    for (int last = 1;; ++last) {
+        auto finished = set_listed_in(folder, system, false);
+        if (finished && finished->problems.empty()) return *std::move(finished);
+        if (auto unfinished = set_listed_in(folder, system, true); unfinished && unfinished->problems.empty())
+            return *std::move(unfinished);
+        const auto after = set_listed_in(folder, system, false);
+        const bool replaced = after && (!finished || after->manifest != finished->manifest);
+        if (!replaced || last == kTries) return finished ? *std::move(finished) : FileSet{};
+    }
 }
 
 }  // namespace gputomo::files

@@ -36,9 +36,9 @@ struct FileSet {
     std::vector<std::string> problems;            ///< one sentence for each listed file that does not fit
 };
 
-/// Reads all files that the folder's manifest lists and compares them with it. The last
-/// write may have been cut off between its first and its last renaming. The set is then the new one, whose files may
-/// still have the names of unfinished files.
+/// Reads all files that the folder's manifest lists and compares them with it. The last write may have been cut off
+/// between its first and its last renaming. The set is then the new one, whose files may still have the names of
+/// unfinished files. A set that is replaced while it is read is read again.
 [[nodiscard]] FileSet read_set(const std::filesystem::path& folder, const FileSystem& system = real_files());
 
 }  // namespace gputomo::files

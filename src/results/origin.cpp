@@ -44,6 +44,13 @@ std::string difference(const MeasuredGpu& a, const MeasuredGpu& expected) {
     return found;
 }
 
+bool is_same_gpu(const MeasuredGpu& a, const MeasuredGpu& b) {
+    MeasuredGpu under_other_driver = a;
+    under_other_driver.driver = b.driver;
+    under_other_driver.cuda = b.cuda;
+    return difference(under_other_driver, b).empty();
+}
+
 std::string summary(const Origin& origin) {
     std::string text = origin.date + " by gputomo " + origin.version + " (" + origin.commit + ")";
     if (!origin.gpu) return text;

@@ -40,6 +40,8 @@ struct Origin {
 /// How the GPUs of two measurements differ: "driver 550.54 instead of 570.86". Empty if both are of the same GPU under
 /// the same driver; simulated GPUs are the same if their descriptions are.
 [[nodiscard]] std::string difference(const MeasuredGpu& a, const MeasuredGpu& expected);
+/// Whether both are the same GPU, perhaps under different drivers.
+[[nodiscard]] bool is_same_gpu(const MeasuredGpu& a, const MeasuredGpu& b);
 
 /// One line for people: when, by what and on what a file was made.
 [[nodiscard]] std::string summary(const Origin& origin);

@@ -24,6 +24,7 @@ Scan merged(const Scan& earlier, Scan latest) {
     }
     both.seed = earlier.seed;
     both.quick = earlier.quick;
+    both.noise = earlier.noise;
     both.findings = {};
     for (const auto& record : both.records)
         for (const auto& estimate : record.outcome.estimates) both.findings.add(estimate);
@@ -56,9 +57,10 @@ void refuse_other_gpu(const Scan& earlier, const results::MeasuredGpu& gpu, std:
 
 void refuse_to_resume(const Scan& interrupted, const std::vector<const experiments::Experiment*>& plan,
                       const Options& options, std::string_view file) {
-    if (interrupted.seed != options.seed || interrupted.quick != options.quick)
-        throw InputError(fmt::format("{}: was measured with --seed {}{}; expected the same options with --resume", file,
-                                     interrupted.seed, interrupted.quick ? " --quick" : ""));
+    if (interrupted.seed != options.seed || interrupted.quick != options.quick || interrupted.noise != options.noise)
+        throw InputError(
+            fmt::format("{}: was measured with --seed {} --noise {}{}; expected the same options with --resume", file,
+                        interrupted.seed, interrupted.noise, interrupted.quick ? " --quick" : ""));
     std::vector<std::string_view> lost;
     for (const auto& record : interrupted.records)
         if (record.status == Status::done &&

@@ -47,6 +47,7 @@ public:
         scan_.device_id = device.id();
         scan_.seed = options.seed;
         scan_.quick = options.quick;
+        scan_.noise = options.noise;
         scan_.origin = options.origin;
     }
 

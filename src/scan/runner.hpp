@@ -40,6 +40,7 @@ struct Scan;
 struct Options {
     std::uint64_t seed = 1;
     bool quick = false;
+    int noise = 0;  ///< level of the simulated device's noise; 0 on a real GPU
     /// Where and when the scan runs.
     std::optional<results::Origin> origin = {};
     /// How much the experiments may measure; nullopt stands for the usual budget of the device.
@@ -59,6 +60,7 @@ struct Scan {
     std::string device_id;
     std::uint64_t seed = 1;
     bool quick = false;
+    int noise = 0;
     std::vector<Record> records;
     results::Findings findings;
     std::optional<results::Origin> origin;  ///< files of older versions have none

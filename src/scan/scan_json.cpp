@@ -221,6 +221,7 @@ Scan scan_from(const JsonNode& node) {
     scan.device_id = device.at("id").text();
     scan.seed = options.at("seed").natural();
     scan.quick = options.at("quick").flag();
+    if (const auto noise = options.find("noise")) scan.noise = static_cast<int>(noise->natural());
     const std::string origin(machine::kOriginMember);
     if (const auto found = node.find(origin)) scan.origin = machine::origin_from(found->json(), origin);
     for (const auto& experiment : node.at("experiments").elements()) {
@@ -237,6 +238,7 @@ std::string to_json(const Scan& scan) {
     if (scan.origin) machine::add_origin(json, *scan.origin);
     json["device"] = {{"name", scan.device_name}, {"id", scan.device_id}};
     json["options"] = {{"seed", scan.seed}, {"quick", scan.quick}};
+    if (scan.noise != 0) json["options"]["noise"] = scan.noise;
     json["experiments"] = Json::array();
     for (const auto& record : scan.records) json["experiments"].push_back(record_json(record));
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

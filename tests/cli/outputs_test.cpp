@@ -117,7 +117,10 @@ TEST_F(Outputs, ResumingRefusesAnotherGpuAndOtherOptions) {
     EXPECT_THAT(gpu.err, HasSubstr("out/partial/scan.json: was measured on another GPU"));
     const auto seed = scan("clock", {"--resume", "--seed", "9"});
     EXPECT_EQ(seed.code, 2);
-    EXPECT_THAT(seed.err, HasSubstr("was measured with --seed 1 --quick"));
+    EXPECT_THAT(seed.err, HasSubstr("was measured with --seed 1 --noise 0 --quick"));
+    const auto noise = scan("clock", {"--resume", "--noise", "1"});
+    EXPECT_EQ(noise.code, 2);
+    EXPECT_THAT(noise.err, HasSubstr("was measured with --seed 1 --noise 0 --quick"));
     const auto fewer = scan("clock", {"--resume"});
     EXPECT_EQ(fewer.code, 2);
     EXPECT_THAT(fewer.err,
@@ -130,6 +133,15 @@ TEST_F(Outputs, AResumedScanThatIsKilledLosesNothingThatWasDone) {
     const auto killed = scan("tlb,shared_latency", {"--resume"}, {.interrupt_at = "% tlb", .signal = SIGKILL});
     EXPECT_EQ(killed.code, 128 + SIGKILL);
     EXPECT_THAT(experiments("out/partial/scan.json"), ::testing::IsSupersetOf({"clock done", "shared_latency done"}));
+}
+
+TEST_F(Outputs, AWholeScanDoesNotReplaceThatOfAnotherGpu) {
+    ASSERT_EQ(scan("attributes").code, 0);
+    const auto before = whole_set("out");
+    const auto ran = run({"scan", "--device", "sim:gtx980", "--out", "out"});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("--out out: holds the scan of another GPU: "), HasSubstr("GTX 280")));
+    EXPECT_EQ(whole_set("out"), before);
 }
 
 TEST_F(Outputs, ANewScanKeepsTheResultsOfTheInterruptedOne) {

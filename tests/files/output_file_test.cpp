@@ -53,6 +53,14 @@ TEST_F(WriteWhole, ReplacesTheFileAndLeavesNoTemporaryFile) {
     EXPECT_EQ(count(), 1);
 }
 
+TEST_F(WriteWhole, KeepsThePermissionsOfTheFileThatItReplaces) {
+    constexpr auto kOwnerAlone = fs::perms::owner_read | fs::perms::owner_write;
+    write_whole(folder / "f", "old");
+    fs::permissions(folder / "f", kOwnerAlone);
+    write_whole(folder / "f", "new");
+    EXPECT_EQ(fs::status(folder / "f").permissions(), kOwnerAlone);
+}
+
 TEST_F(WriteWhole, KeepsTheOldContentWhenWritingFails) {
     write_whole(folder / "regular", "old");
     for (const auto& file : {folder / "regular" / "f", folder / "no_such_folder" / "f", folder})
@@ -177,6 +185,42 @@ TEST_F(ReadChecked, ReadsTheNewSetWhoseRenamingWasCutOff) {
     const auto read = read_checked(folder / "scan.json", "a scan");
     EXPECT_EQ(read.content, "s2");
     EXPECT_THAT(read.problems, IsEmpty());
+}
+
+/// Real files that a writer replaces after the first one was read.
+class ReplacedWhileRead final : public FileSystem {
+public:
+    ReplacedWhileRead(fs::path folder, std::vector<NamedContent> next)
+        : folder_(std::move(folder)), next_(std::move(next)) {}
+    OpenFile create(const fs::path& file) override { return real_files().create(file); }
+    std::size_t write(const OpenFile& file, std::string_view text) override { return real_files().write(file, text); }
+    void sync(const OpenFile& file) override { real_files().sync(file); }
+    void close(const OpenFile& file) override { real_files().close(file); }
+    void rename(const fs::path& from, const fs::path& to) override { real_files().rename(from, to); }
+    void remove(const fs::path& file) override { real_files().remove(file); }
+    void sync_folder(const fs::path& folder) override { real_files().sync_folder(folder); }
+    [[nodiscard]] std::optional<std::string> read(const fs::path& file) const override {
+        auto content = real_files().read(file);
+        if (!replaced_) {
+            replaced_ = true;
+            OutputFolder(folder_).write(next_);
+        }
+        return content;
+    }
+
+private:
+    fs::path folder_;
+    std::vector<NamedContent> next_;
+    mutable bool replaced_ = false;
+};
+
+TEST_F(ReadChecked, ASetThatIsReplacedWhileItIsReadIsReadAgain) {
+    OutputFolder(folder).write({{"machine.json", "m"}, {"scan.json", "s"}});
+    const ReplacedWhileRead files(folder, {{"machine.json", "m2"}, {"scan.json", "s2"}});
+    const auto set = read_set(folder, files);
+    EXPECT_THAT(set.problems, IsEmpty());
+    EXPECT_EQ(set.contents.at("machine.json"), "m2");
+    EXPECT_EQ(set.contents.at("scan.json"), "s2");
 }
 
 class Lock : public FolderTest {};
