@@ -323,6 +323,10 @@ private:
         } else if (reader.take("t")) {
             slot.kind = OperandKind::target;
             distance(reader, slot);
+        } else if (reader.take("e")) {
+            slot.kind = OperandKind::target;
+            distance(reader, slot);
+            slot.scale = 1;
         } else if (reader.take("o")) {
             slot.kind = OperandKind::displacement;
             distance(reader, slot);

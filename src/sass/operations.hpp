@@ -13,7 +13,8 @@ namespace gputomo::sass {
     X(DMUL) X(DSETP) X(ELECT) X(ENDCOLLECTIVE) X(ERRBAR) X(EXIT) X(F2F) X(F2FP) X(F2I) X(F2IP) X(FADD) X(FCHK)       \
     X(FENCE) X(FFMA) X(FLO) X(FMNMX) X(FMUL) X(FRND) X(FSEL) X(FSET) X(FSETP) X(HADD2) X(HFMA2) X(HGMMA) X(HMMA)     \
     X(HMNMX2) X(HMUL2) X(HSET2) X(HSETP2) X(I2F) X(I2FP) X(I2I) X(I2IP) X(IABS) X(IADD3) X(IDP) X(IGMMA) X(IMAD)     \
-    X(IMMA) X(ISETP) X(LD) X(LDC) X(LDG) X(LDGDEPBAR) X(LDGSTS) X(LDL) X(LDS) X(LDSM) X(LEA) X(LOP3) X(MATCH)        \
+    X(IMMA) X(ISETP) X(LD) X(LDC) X(LDG) X(LDGDEPBAR) X(LDGSTS) X(LDL) X(LDS) X(LDSM) X(LEA) X(LEPC) X(LOP3)         \
+    X(MATCH)                                                                                                         \
     X(MEMBAR) X(MOV) X(MOVM) X(MUFU) X(NANOSLEEP) X(NOP) X(P2R) X(PLOP3) X(PMTRIG) X(POPC) X(PREEXIT) X(PRMT)        \
     X(QGMMA) X(QSPC) X(R2P) X(R2UR) X(REDG) X(REDUX) X(RET) X(RPCMOV) X(S2R) X(S2UR) X(SEL) X(SGXT) X(SHF)           \
     X(SHFL) X(ST) X(STAS) X(STG) X(STL) X(STS) X(STSM) X(SULD) X(SURED) X(SUST) X(SYNCS) X(TEX) X(TLD) X(TLD4)       \

@@ -268,6 +268,8 @@ constexpr Row kTable[] = {
     {BRA, 0x147, "2", "call_depth@85 .U =1@32:2 =1@91", "!p87?, !up24, t", 90, 121},
     {BRX, 0x149, "4", "call_depth@85", "!p87?, a, _o", 90, 121},
     {CALL, 0x144, "4", ".REL noinc@86", "!p87?, t", 90, 121},
+    {CALL, 0x144, "1", ".REL noinc@86", "!p87?, a, _t"},
+    {LEPC, 0x14e, "4", "", "d, e24:58"},
     {CALL, 0x143, "4", ".ABS noinc@86", "!p87?, w", 90, 121},
     {CALL, 0x143, "1", ".ABS noinc@86", "!p87?, a, _o?", 90, 121},
     {RET, 0x150, "4", ".REL nodec@86 =0@85", "!p87?, a, _t", 90, 121},

@@ -40,7 +40,8 @@ namespace gputomo::sass {
 /// One written `x.signed_half` can also negate the upper half, by bit 86.
 /// An operand `:name@bit` is a modifier that is printed among the operands, and `x.SIGN` the sign bit of a register.
 /// An operand `x?` is not printed where it is RZ, PT or 0.
-/// A branch target is `t`, a displacement `o`, an absolute address `w`. A space instead of a comma stands before `_x`.
+/// A branch target is `t`, a displacement `o`, an absolute address `w`. A target in bytes is `e24:58`.
+/// A space instead of a comma stands before `_x`.
 struct Row {
     Operation operation{};
     std::uint16_t opcode = 0;

@@ -302,7 +302,7 @@ device::LaunchResult SimulatedKernel::launch(const device::Launch& launch) { ret
 device::KernelProperties MachineCodeKernel::properties() const {
     const auto& program = loaded_.program;
     return {.registers_per_thread = program.registers,
-            .static_shared = Bytes(static_cast<std::int64_t>(program.shared_bytes)),
+            .static_shared = Bytes(static_cast<std::int64_t>(program.shared_bytes - program.system_shared_bytes)),
             .local_per_thread = Bytes(static_cast<std::int64_t>(program.local_bytes)),
             .max_threads_per_block = gpu_.most_threads(program.registers, program.max_threads)};
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <string>
 
 namespace gputomo::sim::machine_code {
 namespace {
@@ -25,6 +26,35 @@ bool move_on(Paths& paths, std::uint32_t taken, std::size_t at, std::size_t targ
     return taken != 0;
 }
 
+/// The text at a device address, for messages.
+std::string text_at(const Warp& warp, std::uint64_t address) {
+    constexpr std::size_t kLongest = 200;
+    std::string text;
+    for (; text.size() < kLongest; ++address) {
+        const std::byte* const at = warp.block->global->resolve(address, 1);
+        if (at == nullptr || *at == std::byte{0}) break;
+        text += static_cast<char>(*at);
+    }
+    return text;
+}
+
+/// What a function of the system does, for the threads `taken`, which then go on behind the call.
+void call_system(Warp& warp, std::uint64_t address, std::uint32_t taken) {
+    constexpr std::size_t kArguments = 4;  // the first register of the arguments, and of the result
+    const int first = std::countr_zero(taken);
+    const auto& functions = warp.block->program->system_functions;
+    const std::size_t number = (address - kSystemCode) / sass::kInstructionBytes;
+    const std::string name = number < functions.size() ? functions[number] : fmt::format("{:#x}", address);
+    const auto pointer = [&](std::size_t reg) {
+        const auto l = static_cast<std::size_t>(first);
+        return warp.registers[reg][l] | std::uint64_t{warp.registers[reg + 1][l]} << 32;
+    };
+    if (name == "__assertfail")
+        throw LaneFault(first, fmt::format("assertion '{}' failed", text_at(warp, pointer(kArguments))));
+    if (name != "vprintf") throw LaneFault(first, fmt::format("call of '{}', which is not simulated,", name));
+    for_lanes(taken, [&](int l) { warp.registers[kArguments][static_cast<std::size_t>(l)] = 0; });
+}
+
 /// BRX, RET and indirect CALL: each thread to the address in its registers, relative to the instruction's target.
 void go_indirectly(Warp& warp, Paths& paths, const Step& step, std::size_t at, std::uint32_t taken) {
     separate(paths, taken, at);
@@ -33,7 +63,10 @@ void go_indirectly(Warp& warp, Paths& paths, const Step& step, std::size_t at, s
         const std::uint64_t to = address[std::countr_zero(taken)];
         std::uint32_t same = 0;
         for_lanes(taken, [&](int l) { same |= static_cast<std::uint32_t>(address[l] == to) << l; });
-        paths.split(same, step_at(step.target + to));
+        const std::uint64_t target = step.target + to;
+        const bool system = step.flow == Flow::indirect_call && target >= kSystemCode;
+        if (system) call_system(warp, target, same);
+        paths.split(same, system ? at + 1 : step_at(target));
         taken &= ~same;
     }
 }
@@ -66,6 +99,7 @@ bool follow(Warp& warp, Paths& paths, const Step& step, std::size_t at, std::uin
             if (step.source_count > 0 && lanes == warp.view(step, 0)[0]) taken = 0;
             return move_on(paths, taken, at, step_at(step.target));
         case Flow::call: return move_on(paths, taken, at, step_at(step.target));
+        case Flow::indirect_call:
         case Flow::indirect_branch: go_indirectly(warp, paths, step, at, taken); return true;
         case Flow::exit:
             path.step = at + 1;

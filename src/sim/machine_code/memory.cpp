@@ -129,6 +129,23 @@ void load_constant(Warp& warp, const Step& step, std::uint32_t mask) {
     });
 }
 
+/// LDGSTS: copies from global to shared memory at once. Threads that do not wait see the data too early. A thread whose
+/// predicate does not hold fills its place with zeros, as cp.async does for what it is told to ignore.
+void copy_to_shared(Warp& warp, const Step& step, std::uint32_t mask) {
+    const std::uint32_t copied = step.predicate_count > 0 ? warp.holds(step, 0) : kAllLanes;
+    for_lanes(mask, [&](int l) {
+        const auto lane = static_cast<std::size_t>(l);
+        std::byte* const to = shared_bytes(warp, step.copy_to, step.bytes, l);
+        warp.block->shared_addresses[lane] = static_cast<std::uint64_t>(to - warp.block->shared.data());
+        const std::uint64_t address = address_at(warp, step.address, Space::global, l);
+        warp.block->addresses[lane] = address;
+        if ((copied >> l & 1) != 0)
+            std::memcpy(to, bytes_at(warp, Space::global, address, step.bytes, l), step.bytes);
+        else
+            std::memset(to, 0, step.bytes);
+    });
+}
+
 /// What an atomic adds to and compares as.
 enum class Number : std::uint8_t { u32, s32, u64, s64, f32, f32_flushed, f64, f16x2, bf16x2 };
 
@@ -270,6 +287,10 @@ bool describe_atomic(const sass::Instruction& instruction, AtomicKind& kind) {
 
 }  // namespace
 
+std::byte* shared_bytes(Warp& warp, const Address& address, std::uint64_t bytes, int lane) {
+    return bytes_at(warp, Space::shared, address_at(warp, address, Space::shared, lane), bytes, lane);
+}
+
 Execute memory_execution(Step& step) {
     const sass::Instruction& instruction = step.instruction;
     step.bytes = width_bytes(instruction);
@@ -283,6 +304,7 @@ Execute memory_execution(Step& step) {
         case Operation::STG: return store<Space::global>;
         case Operation::STS: return store<Space::shared>;
         case Operation::STL: return store<Space::local>;
+        case Operation::LDGSTS: return instruction.value(Modifier::zero_fill) == 0 ? copy_to_shared : nullptr;
         case Operation::LDC:
         case Operation::ULDC: return instruction.value(Modifier::constant_mode) == 0 ? load_constant : nullptr;
         case Operation::ATOM:

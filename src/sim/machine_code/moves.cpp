@@ -22,6 +22,15 @@ void mov(Warp& warp, const Step& step, std::uint32_t mask) {
 
 void nothing(Warp&, const Step&, std::uint32_t) {}
 
+/// LEPC: the address of an instruction, as calls take it.
+void code_address(Warp& warp, const Step& step, std::uint32_t mask) {
+    std::uint32_t *const low = warp.result(step), *const high = warp.result(step, 1);
+    for_lanes(mask, [&](int l) {
+        low[l] = static_cast<std::uint32_t>(step.target);
+        high[l] = static_cast<std::uint32_t>(step.target >> 32);
+    });
+}
+
 /// The predicates of a lane as the lowest seven bits of a word.
 std::uint32_t predicate_word(const std::array<std::uint32_t, 8>& predicates, int lane) {
     std::uint32_t word = 0;
@@ -241,6 +250,7 @@ Execute move_execution(Step& step) {
     switch (instruction.operation) {
         case Operation::MOV:
         case Operation::UMOV: return mov;
+        case Operation::LEPC: return code_address;
         case Operation::NOP:
         case Operation::DEPBAR:
         case Operation::MEMBAR:

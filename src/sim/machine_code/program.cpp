@@ -65,6 +65,8 @@ Results results_of(const sass::Instruction& instruction) {
         case Operation::STG:
         case Operation::STS:
         case Operation::STL:
+        case Operation::STSM:
+        case Operation::LDGSTS:
         case Operation::REDG:
         case Operation::BRA:
         case Operation::BRX:
@@ -225,6 +227,8 @@ void read_operands(Step& step) {
             step.mode |= static_cast<std::uint32_t>(operand.value) << (8 * modes++);
         } else if (operand.kind == OperandKind::memory ||
                    (operand.kind == OperandKind::constant && loads_constant(instruction))) {
+            // LDGSTS names the place in shared memory first.
+            step.copy_to = step.address;
             step.address = address_of_operand(operand, instruction);
             step.bank = operand.bank;
         } else if (is_value(operand)) {
@@ -243,12 +247,12 @@ void read_operands(Step& step) {
     }
 }
 
-Flow flow_of(Operation operation) {
-    switch (operation) {
+Flow flow_of(const Step& step) {
+    switch (step.instruction.operation) {
         case Operation::BRA: return Flow::branch;
         case Operation::BRX:
         case Operation::RET: return Flow::indirect_branch;
-        case Operation::CALL: return Flow::call;
+        case Operation::CALL: return step.source_count > 0 ? Flow::indirect_call : Flow::call;
         case Operation::EXIT: return Flow::exit;
         case Operation::BSSY: return Flow::begin_convergence;
         case Operation::BSYNC: return Flow::converge;
@@ -289,8 +293,8 @@ std::string refusal_of(const Step& step) {
 }
 
 Execute execution_of(Step& step) {
-    for (const auto find :
-         {integer_execution, float_execution, half_execution, conversion_execution, move_execution, memory_execution})
+    for (const auto find : {integer_execution, float_execution, half_execution, conversion_execution, move_execution,
+                            memory_execution, matrix_execution})
         if (const Execute found = find(step)) return found;
     return nullptr;
 }
@@ -300,10 +304,12 @@ void prepare_step(Step& step, std::uint64_t address) {
     step.guard = instruction.guard;
     step.uniform = instruction.form->uniform_guard;
     read_operands(step);
-    step.flow = flow_of(instruction.operation);
+    step.flow = flow_of(step);
+    const bool is_absolute = instruction.form->row->modifiers.find(".ABS") != std::string_view::npos;
     for (const Operand& operand : instruction.operands())
         if (operand.kind == OperandKind::target || operand.kind == OperandKind::displacement)
-            step.target = address + sass::kInstructionBytes + static_cast<std::uint64_t>(operand.value);
+            step.target =
+                static_cast<std::uint64_t>(operand.value) + (is_absolute ? 0 : address + sass::kInstructionBytes);
     step.refusal = refusal_of(step);
     if (step.refusal.empty() && step.flow == Flow::next) {
         step.execute = execution_of(step);
@@ -320,16 +326,29 @@ std::vector<std::uint32_t> words_of(std::span<const std::byte> bytes) {
 
 constexpr std::uint32_t kAddress64 = 2;  ///< R_CUDA_64
 
-void relocate(const device::Cubin& cubin, const std::string& section, std::vector<std::uint32_t>& words,
-              const SectionAddress& address_of) {
+/// The address of a function that is not the kernel's: the system may provide it, and else a call of it is refused.
+std::uint64_t system_address(MachineProgram& program, const std::string& function) {
+    auto found = std::ranges::find(program.system_functions, function);
+    if (found == program.system_functions.end())
+        found = program.system_functions.insert(program.system_functions.end(), function);
+    return kSystemCode + sass::kInstructionBytes * static_cast<std::uint64_t>(found - program.system_functions.begin());
+}
+
+/// Writes addresses into a constant bank. Code of the kernel has the addresses that its instructions have in the cubin.
+void relocate(const device::Cubin& cubin, const std::string& section, MachineProgram& program,
+              std::vector<std::uint32_t>& words, const SectionAddress& address_of) {
     for (const auto& relocation : cubin.relocations(section)) {
-        if (relocation.type != kAddress64 || relocation.symbol_section.starts_with(".text") ||
-            relocation.symbol_section.empty() || relocation.offset + 8 > 4 * words.size())
+        if (relocation.type != kAddress64 || relocation.offset + 8 > 4 * words.size())
             throw InputError(
                 fmt::format("cubin: {} at {:#x}: relocation type {} for '{}' is not known; expected the "
-                            "64-bit address of a variable",
+                            "64-bit address of a variable or function",
                             section, relocation.offset, relocation.type, relocation.symbol));
-        const std::uint64_t address = address_of(relocation.symbol_section) + relocation.value;
+        const bool own = relocation.symbol_section == ".text." + program.kernel;
+        const bool elsewhere =
+            relocation.symbol_section.empty() || (!own && relocation.symbol_section.starts_with(".text"));
+        const std::uint64_t address = elsewhere ? system_address(program, relocation.symbol)
+                                      : own     ? relocation.value
+                                                : address_of(relocation.symbol_section) + relocation.value;
         std::memcpy(reinterpret_cast<std::byte*>(words.data()) + relocation.offset, &address, sizeof address);
     }
 }
@@ -368,6 +387,7 @@ MachineProgram prepare(const device::Cubin& cubin, std::string_view kernel, cons
     program.parameters = info.parameters;
     program.max_threads = info.max_threads;
     const auto* const shared = cubin.section(fmt::format(".nv.shared.{}", kernel));
+    program.system_shared_bytes = kSystemShared;
     program.shared_bytes = std::max(kSystemShared, shared == nullptr ? 0 : shared->size);
     for (std::size_t bank = 0; bank < program.constants.size(); ++bank) {
         for (const std::string& name :
@@ -375,7 +395,7 @@ MachineProgram prepare(const device::Cubin& cubin, std::string_view kernel, cons
             const auto* const section = cubin.section(name);
             if (section == nullptr) continue;
             program.constants[bank] = words_of(section->bytes);
-            relocate(cubin, name, program.constants[bank], address_of);
+            relocate(cubin, name, program, program.constants[bank], address_of);
         }
     }
     const std::uint64_t bank_bytes = std::uint64_t{program.parameter_offset} + program.parameter_bytes;

@@ -28,6 +28,7 @@ enum class Flow : std::uint8_t {
     branch,
     indirect_branch,
     call,
+    indirect_call,
     exit,
     begin_convergence,  ///< BSSY
     converge,           ///< BSYNC
@@ -89,6 +90,7 @@ struct Step {
     std::array<Source, 4> source{};
     std::uint8_t source_count = 0;
     Address address;
+    Address copy_to;           ///< in shared memory, of LDGSTS
     std::uint8_t bank = 0;     ///< of LDC and ULDC
     std::uint8_t special = 0;  ///< special register
     std::uint32_t mode = 0;    ///< truth table, count of threads or shift, by operation
@@ -100,6 +102,9 @@ struct Step {
 /// The module-scope variables of a cubin have device addresses, which the loader chooses: section -> address.
 using SectionAddress = std::function<std::uint64_t(std::string_view section)>;
 
+/// Code of functions that the system provides, such as vprintf, has addresses from here on: one every 16 bytes.
+inline constexpr std::uint64_t kSystemCode = 0x7ffe'0000'0000;
+
 struct MachineProgram {
     std::string kernel;
     int sm = 0;
@@ -108,9 +113,13 @@ struct MachineProgram {
     std::size_t register_rows = 0;  ///< those that instructions can name, with the words of wide operands
     int max_threads = 0;            ///< most threads of a block that the compiler allows; 0: not limited
     std::vector<device::KernelInfo::Parameter> parameters;  ///< in order
-    std::uint64_t shared_bytes = 0;                         ///< static, with those that the system keeps
-    std::uint64_t local_bytes = 0;                          ///< of a thread
-    std::uint32_t parameter_offset = 0;                     ///< in constant bank 0
+    /// Static, with those that the system keeps: what the instructions address.
+    std::uint64_t shared_bytes = 0;
+    /// The part of `shared_bytes` that the system keeps; descriptions count it as `shared.block_overhead`.
+    std::uint64_t system_shared_bytes = 0;
+    std::uint64_t local_bytes = 0;              ///< of a thread
+    std::vector<std::string> system_functions;  ///< that the code may call, by number
+    std::uint32_t parameter_offset = 0;         ///< in constant bank 0
     std::uint32_t parameter_bytes = 0;
     /// Banks by number; bank 0 is a template that a launch fills in.
     std::array<std::vector<std::uint32_t>, 8> constants;

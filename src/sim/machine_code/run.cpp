@@ -110,7 +110,7 @@ private:
             if (mask == 0)
                 paths().split(lanes, at + 1);
             else
-                follow(step, at, mask);
+                follow_or_name(step, at, mask);
             return;
         }
         paths().current()->step = at + 1;
@@ -118,6 +118,14 @@ private:
         try {
             // A uniform instruction is performed once, and its guard holds for all lanes or none.
             step.execute(warp(), step, step.uniform ? 1U : mask);
+        } catch (const LaneFault& fault) {
+            throw DeviceError(fmt::format("{}, lane {}: {}", where(at), fault.lane(), fault.what()));
+        }
+    }
+
+    void follow_or_name(const Step& step, std::size_t at, std::uint32_t mask) {
+        try {
+            follow(step, at, mask);
         } catch (const LaneFault& fault) {
             throw DeviceError(fmt::format("{}, lane {}: {}", where(at), fault.lane(), fault.what()));
         }
@@ -142,12 +150,7 @@ private:
     }
 
     void block_barrier(const Step& step, std::size_t at, std::uint32_t taken) {
-        BarrierUse use;
-        try {
-            use = barrier_use_of(warp(), step, taken);
-        } catch (const LaneFault& fault) {
-            throw DeviceError(fmt::format("{}: {}", where(at), fault.what()));
-        }
+        const BarrierUse use = barrier_use_of(warp(), step, taken);
         BlockBarrier& barrier = barriers_[use.number];
         barrier.expected = use.expected;
         barrier.active = true;

@@ -108,5 +108,9 @@ private:
 [[nodiscard]] Execute conversion_execution(Step& step);
 [[nodiscard]] Execute move_execution(Step& step);
 [[nodiscard]] Execute memory_execution(Step& step);
+[[nodiscard]] Execute matrix_execution(Step& step);
+
+/// The host's bytes behind an address in shared memory; throws LaneFault where there are none.
+[[nodiscard]] std::byte* shared_bytes(Warp& warp, const Address& address, std::uint64_t bytes, int lane);
 
 }  // namespace gputomo::sim::machine_code

@@ -47,6 +47,7 @@ struct KernelShape {
     std::uint64_t code_address = 0;
     std::uint64_t code_bytes = 0;
     std::uint64_t static_shared = 0;  ///< bytes of a block
+    std::uint64_t system_shared = 0;  ///< bytes before them that the system keeps, which a block's overhead covers
     int registers_per_thread = 0;
     int max_threads = 0;         ///< most threads of a block (.maxntid); 0: as many as the GPU takes
     std::size_t parameters = 0;  ///< how many

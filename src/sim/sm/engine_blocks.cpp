@@ -122,7 +122,7 @@ bool Engine::place_block(std::uint32_t sm, double now) {
                          static_cast<std::uint32_t>(block.index / grid.x % grid.y),
                          static_cast<std::uint32_t>(block.index / grid.x / grid.y)};
     block.sm = sm;
-    block.shared.assign(shared_bytes_, std::byte{0});
+    block.shared.assign(shape_.system_shared + shared_bytes_, std::byte{0});
     block.warps.clear();
     block.barriers = {};
     const auto threads = static_cast<std::uint32_t>(setup_.launch.block.count());

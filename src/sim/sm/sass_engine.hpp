@@ -123,6 +123,7 @@ private:
     std::array<std::vector<std::uint32_t>, 8> constants_;
     std::vector<SassNeeds> needs_;             ///< by step, and one for a warp that left the code
     std::vector<MemoryInstruction> accesses_;  ///< by step
+    std::vector<std::uint32_t> rows_;          ///< by step: lanes whose addresses are accessed
     machine_code::BlockState block_state_of_warp_;
     std::vector<machine_code::BlockState> states_;  ///< by block
     std::vector<Warp> of_warps_;                    ///< never grows beyond what is reserved, so references hold

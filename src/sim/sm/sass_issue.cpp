@@ -48,7 +48,8 @@ KernelShape shape_of_code(const LoadedMachineCode& kernel) {
     return {.name = program.kernel,
             .code_address = kernel.code_address,
             .code_bytes = program.steps.size() * sass::kInstructionBytes,
-            .static_shared = program.shared_bytes,
+            .static_shared = program.shared_bytes - program.system_shared_bytes,
+            .system_shared = program.system_shared_bytes,
             .registers_per_thread = program.registers,
             .max_threads = program.max_threads,
             .parameters = program.parameters.size()};

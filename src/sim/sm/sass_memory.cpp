@@ -57,7 +57,9 @@ bool skips_sm(const sass::Instruction& instruction) {
 }  // namespace
 
 void SassEngine::find_accesses() {
-    for (const Step& step : program_.steps) {
+    rows_.assign(program_.steps.size(), machine_code::kAllLanes);
+    for (std::size_t at = 0; at < program_.steps.size(); ++at) {
+        const Step& step = program_.steps[at];
         const sass::Instruction& instruction = step.instruction;
         MemoryInstruction access;
         if (instruction.form != nullptr) {
@@ -66,6 +68,9 @@ void SassEngine::find_accesses() {
                       .bytes = step.bytes,
                       .element_bytes = step.bytes,
                       .skips_near = skips_sm(instruction)};
+            // LDSM and STSM: as many lanes name rows as there are in their matrices.
+            if (instruction.has(Modifier::matrix_count))
+                rows_[at] = static_cast<std::uint32_t>((std::uint64_t{1} << (8 * step.mode)) - 1);
         }
         accesses_.push_back(access);
     }
@@ -86,6 +91,7 @@ MemoryInstruction SassEngine::space_of(const MemoryInstruction& instruction, std
 
 void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, double now) {
     block_state_of_warp_.addresses = warp.state.block->addresses;
+    mask &= rows_[at];
     const MemoryInstruction instruction = space_of(accesses_[at], mask);
     const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
     const AccessTimes times = time_access(

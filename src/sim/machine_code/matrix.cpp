@@ -1,0 +1,229 @@
+// Matrix instructions of a warp: HMMA and IMMA, and the loads and stores of their matrices.
+//
+// The lane with number 4 g + t holds elements of row or column g. The layouts are those of mma.sync in the PTX ISA.
+// Products are exact; they are added to the accumulator in double precision and rounded once. Tensor cores round in
+// another way, which is not measured yet, so that the last bits of floating-point results may differ.
+#include "sass/form.hpp"
+#include "sim/exec/half_format.hpp"
+#include "sim/exec/lane_fault.hpp"
+#include "sim/machine_code/warp.hpp"
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace gputomo::sim::machine_code {
+namespace {
+
+using sass::Modifier;
+using sass::Operation;
+
+constexpr int kRows = 16, kColumns = 8, kMostDepth = 32;
+
+/// What a matrix instruction multiplies; packed into Step::mode.
+enum class Element : std::uint8_t { f16, bf16, tf32, u8, s8 };
+struct Multiplication {
+    int rows = kRows;
+    int depth = 16;
+    Element a = Element::f16, b = Element::f16;
+    bool wide = true;  ///< 32-bit accumulators; else half precision
+};
+
+std::uint32_t packed_mode(const Multiplication& what) {
+    return static_cast<std::uint32_t>(what.depth) | static_cast<std::uint32_t>(what.rows) << 8 |
+           static_cast<std::uint32_t>(what.a) << 16 | static_cast<std::uint32_t>(what.b) << 20 |
+           static_cast<std::uint32_t>(what.wide) << 24;
+}
+
+Multiplication unpacked_mode(std::uint32_t mode) {
+    return {static_cast<int>(mode >> 8 & 0xFF), static_cast<int>(mode & 0xFF), static_cast<Element>(mode >> 16 & 0xF),
+            static_cast<Element>(mode >> 20 & 0xF), (mode >> 24 & 1) != 0};
+}
+
+bool is_integer(Element element) { return element == Element::u8 || element == Element::s8; }
+
+int bytes_of_element(Element element) { return element == Element::tf32 ? 4 : is_integer(element) ? 1 : 2; }
+
+double element_value(Element element, std::uint32_t word, int place) {
+    constexpr std::uint32_t kTf32 = 0xFFFFE000;  // its sign, exponent and ten bits of fraction
+    switch (element) {
+        case Element::f16: return value_of<F16>(static_cast<std::uint16_t>(word >> (16 * place)));
+        case Element::bf16: return value_of<BF16>(static_cast<std::uint16_t>(word >> (16 * place)));
+        case Element::tf32: return static_cast<double>(std::bit_cast<float>(word & kTf32));
+        case Element::u8: return static_cast<double>(word >> (8 * place) & 0xFF);
+        default: return static_cast<double>(static_cast<std::int8_t>(word >> (8 * place)));
+    }
+}
+
+struct Matrices {
+    std::array<std::array<double, kMostDepth>, kRows> a{};
+    std::array<std::array<double, kMostDepth>, kColumns> b{};  ///< transposed
+};
+
+/// A register of A holds neighbouring elements of a row. The first registers hold rows g and g + 8 of the first half of
+/// the columns, the next ones the second half.
+void read_matrices(const Warp& warp, const Step& step, const Multiplication& what, Matrices& to) {
+    const int each = 4 / bytes_of_element(what.a), across = 4 * each, row_groups = what.rows / 8;
+    for (int part = 0; part * across < what.depth; ++part) {
+        const auto column = [&](int lane, int i) {
+            return static_cast<std::size_t>(part * across + lane % 4 * each + i);
+        };
+        for (int group = 0; group < row_groups; ++group) {
+            const View words = warp.view(step, 0, part * row_groups + group);
+            for (int lane = 0; lane < kWarpSize; ++lane)
+                for (int i = 0; i < each; ++i)
+                    to.a[static_cast<std::size_t>(lane / 4 + 8 * group)][column(lane, i)] =
+                        element_value(what.a, words[lane], i);
+        }
+        const View words = warp.view(step, 1, part);
+        for (int lane = 0; lane < kWarpSize; ++lane)
+            for (int i = 0; i < each; ++i)
+                to.b[static_cast<std::size_t>(lane / 4)][column(lane, i)] = element_value(what.b, words[lane], i);
+    }
+}
+
+/// The sum of products of a row of A and a column of B.
+double sum_of(const Matrices& matrices, int row, int column, int depth) {
+    double sum = 0;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(depth); ++k)
+        sum += matrices.a[static_cast<std::size_t>(row)][k] * matrices.b[static_cast<std::size_t>(column)][k];
+    return sum;
+}
+
+std::uint32_t accumulated(const Multiplication& what, double sum, std::uint32_t accumulator) {
+    if (is_integer(what.a)) return accumulator + static_cast<std::uint32_t>(static_cast<std::int64_t>(sum));
+    return std::bit_cast<std::uint32_t>(
+        static_cast<float>(odd_sum(sum, static_cast<double>(std::bit_cast<float>(accumulator)))));
+}
+
+void need_whole_warp(std::uint32_t mask, const char* what) {
+    if (mask != kAllLanes)
+        throw LaneFault(std::countr_zero(mask), std::string(what) + " without all threads of its warp,");
+}
+
+/// A lane holds two neighbouring elements of row g of the result, and two of row g + 8.
+void multiply(Warp& warp, const Step& step, std::uint32_t mask) {
+    need_whole_warp(mask, "a matrix instruction");
+    const Multiplication what = unpacked_mode(step.mode);
+    Matrices matrices;
+    read_matrices(warp, step, what, matrices);
+    for (int group = 0; group * 8 < what.rows; ++group)
+        for (int lane = 0; lane < kWarpSize; ++lane) {
+            std::uint32_t halves = 0;
+            for (int i = 0; i < 2; ++i) {
+                const double sum = sum_of(matrices, lane / 4 + 8 * group, lane % 4 * 2 + i, what.depth);
+                if (what.wide) {
+                    const int word = 2 * group + i;
+                    warp.result(step, word)[lane] = accumulated(what, sum, warp.view(step, 2, word)[lane]);
+                } else {
+                    const double added = element_value(Element::f16, warp.view(step, 2, group)[lane], i);
+                    halves |= std::uint32_t{rounded<F16>(odd_sum(sum, added))} << (16 * i);
+                }
+            }
+            if (!what.wide) warp.result(step, group)[lane] = halves;
+        }
+}
+
+/// What a matrix instruction multiplies; false where it is not executed.
+bool describe_multiplication(const Step& step, Multiplication& what) {
+    const sass::Instruction& instruction = step.instruction;
+    if (step.source_count != 3 || instruction.form->row->modifiers.find(".SP") != std::string_view::npos) return false;
+    // A predicate that does not hold would leave out the accumulator.
+    if (step.predicate_count > 0 && (step.predicate[0].number != sass::kTruePredicate || step.predicate[0].invert))
+        return false;
+    if (instruction.operation == Operation::HMMA) {
+        constexpr Element kElements[] = {Element::f16, Element::bf16, Element::tf32};
+        const unsigned kind = instruction.value(Modifier::multiplicand);
+        const auto shape = sass::text_of(Modifier::matrix_shape, instruction.value(Modifier::matrix_shape));
+        if (kind >= std::size(kElements)) return false;
+        what.a = what.b = kElements[kind];
+        what.depth = shape == "16816" ? 16 : shape == "1688" ? 8 : 4;
+        what.wide = instruction.value(Modifier::accumulator) != 0;
+        const int row_bytes = what.depth * bytes_of_element(what.a);
+        return row_bytes == 16 || row_bytes == 32;
+    }
+    if (instruction.value(Modifier::saturate) != 0) return false;
+    const auto shape = sass::text_of(Modifier::integer_shape, instruction.value(Modifier::integer_shape));
+    what.rows = shape == "8816" ? 8 : kRows;
+    what.depth = shape == "16832" ? 32 : 16;
+    what.a = instruction.value(Modifier::integer_a) != 0 ? Element::s8 : Element::u8;
+    what.b = instruction.value(Modifier::integer_b) != 0 ? Element::s8 : Element::u8;
+    return true;
+}
+
+/// Lanes 8 i to 8 i + 7 have the addresses of the rows of matrix i. A row has eight halves.
+constexpr std::size_t kRowBytes = 16;
+using MatrixRows = std::array<std::array<std::uint16_t, 8>, 8>;
+
+std::byte* row_at(Warp& warp, const Step& step, int matrix, std::size_t row) {
+    return shared_bytes(warp, step.address, kRowBytes, 8 * matrix + static_cast<int>(row));
+}
+
+template <bool transposed>
+void load_matrices(Warp& warp, const Step& step, std::uint32_t mask) {
+    need_whole_warp(mask, "LDSM");
+    // The result may replace the addresses.
+    std::array<MatrixRows, 4> loaded{};
+    for (int matrix = 0; matrix < static_cast<int>(step.mode); ++matrix)
+        for (std::size_t row = 0; row < 8; ++row)
+            std::memcpy(loaded[static_cast<std::size_t>(matrix)][row].data(), row_at(warp, step, matrix, row),
+                        kRowBytes);
+    for (int matrix = 0; matrix < static_cast<int>(step.mode); ++matrix) {
+        const MatrixRows& rows = loaded[static_cast<std::size_t>(matrix)];
+        std::uint32_t* const out = warp.result(step, matrix);
+        for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
+            const std::size_t g = lane / 4, t = lane % 4 * 2;
+            out[lane] = transposed ? rows[t][g] | std::uint32_t{rows[t + 1][g]} << 16
+                                   : rows[g][t] | std::uint32_t{rows[g][t + 1]} << 16;
+        }
+    }
+}
+
+template <bool transposed>
+void store_matrices(Warp& warp, const Step& step, std::uint32_t mask) {
+    need_whole_warp(mask, "STSM");
+    for (int matrix = 0; matrix < static_cast<int>(step.mode); ++matrix) {
+        MatrixRows rows{};
+        const View words = warp.view(step, 0, matrix);
+        for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
+            const std::size_t g = lane / 4, t = lane % 4 * 2;
+            const std::uint32_t word = words.raw(static_cast<int>(lane));
+            (transposed ? rows[t][g] : rows[g][t]) = static_cast<std::uint16_t>(word);
+            (transposed ? rows[t + 1][g] : rows[g][t + 1]) = static_cast<std::uint16_t>(word >> 16);
+        }
+        for (std::size_t row = 0; row < 8; ++row)
+            std::memcpy(row_at(warp, step, matrix, row), rows[row].data(), kRowBytes);
+    }
+}
+
+/// Layouts of LDSM and STSM: as the rows are, or transposed. Others expand narrower elements.
+constexpr unsigned kPlain = 0, kTransposed = 1;
+
+}  // namespace
+
+Execute matrix_execution(Step& step) {
+    const sass::Instruction& instruction = step.instruction;
+    Multiplication what;
+    switch (instruction.operation) {
+        case Operation::HMMA:
+        case Operation::IMMA:
+            if (!describe_multiplication(step, what)) return nullptr;
+            step.mode = packed_mode(what);
+            return multiply;
+        case Operation::LDSM:
+        case Operation::STSM: {
+            const bool store = instruction.operation == Operation::STSM;
+            const unsigned layout = instruction.value(store ? Modifier::matrix_store_layout : Modifier::matrix_layout);
+            if (layout != kPlain && layout != kTransposed) return nullptr;
+            step.mode = 1U << instruction.value(Modifier::matrix_count);
+            step.bytes = kRowBytes;
+            if (store) return layout == kPlain ? store_matrices<false> : store_matrices<true>;
+            return layout == kPlain ? load_matrices<false> : load_matrices<true>;
+        }
+        default: return nullptr;
+    }
+}
+
+}  // namespace gputomo::sim::machine_code
