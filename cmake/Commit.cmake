@@ -8,5 +8,6 @@ function(gputomo_embed_commit target)
     COMMENT "Looking up the commit of the sources"
     VERBATIM)
   target_sources(${target} PRIVATE ${source})
+  set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   add_dependencies(${target} gputomo_commit)
 endfunction()

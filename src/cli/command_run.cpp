@@ -42,7 +42,7 @@ std::string csv_of(const scan::Scan& scan) {
                                column.unit.empty() ? "" : " [" + column.unit + "]");
             rows = std::max(rows, column.values.size());
         }
-        out += "\n";
+        out += '\n';
         for (std::size_t r = 0; r < rows; ++r)
             for (std::size_t c = 0; c < trace.columns.size(); ++c)
                 out +=

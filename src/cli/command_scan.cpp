@@ -69,7 +69,7 @@ std::optional<scan::Scan> scan_to_merge_into(const ScanOptions& options, const s
     return whole;
 }
 
-/// A whole scan replaces one of the same GPU. That of another GPU must not be lost.
+/// A whole scan replaces an earlier one of the same GPU. The scan of another GPU must not be lost.
 void refuse_to_replace_other_gpu(const ScanOptions& options, const scan::ScanFolder& folder,
                                  const results::MeasuredGpu& gpu) {
     if (!options.only.empty()) return;

@@ -52,8 +52,8 @@ std::string name_when_whole(std::string name) {
     throw Error(text + "; an earlier file of this name is unchanged");
 }
 
-/// fsync() that a signal does not end early. Returns the error; 0 where the content is on the disk, or where the file has
-/// none to synchronise, as devices, pipes and the folders of some network file systems report.
+/// Returns the error; 0 where the content is on the disk. A signal does not end it early. Devices, pipes and the
+/// folders of some network file systems have nothing to synchronise.
 int synchronised(int handle) {
     for (;;) {
         if (fsync(handle) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP) return 0;

@@ -55,7 +55,7 @@ struct Field {
         if (!known()) throw std::logic_error("a machine field was read whose value is not known; check known() first");
         return value;
     }
-    [[nodiscard]] T value_or(T fallback) const { return known() ? value : fallback; }
+    [[nodiscard]] T value_or(const T& fallback) const { return known() ? value : fallback; }
     void set(T new_value) {
         value = std::move(new_value);
         knowledge = Knowledge::known;

@@ -56,7 +56,8 @@ double mean_lines_in_flight(const CacheLines& cache, int schedulers) {
         queue = {now, random() % sets};
     }
     // Little's law with a latency of 1.
-    return std::min(static_cast<double>(cache.lines), static_cast<double>(loads - loads / 2) / (now - half_time));
+    const auto second_half = loads - loads / 2;
+    return std::min(static_cast<double>(cache.lines), static_cast<double>(second_half) / (now - half_time));
 }
 
 }  // namespace gputomo::predict

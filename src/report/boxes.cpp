@@ -29,19 +29,18 @@ int cells_per_line(const Box& box, double width) {
 
 double height_of(const Box& box, double width) {
     double height = 2 * kPad + kLine * static_cast<double>(1 + box.lines.size()) - 3;
-    if (box.cells > 0)
-        height += 4 + kCell * std::ceil(static_cast<double>(box.cells / box.groups) / cells_per_line(box, width));
-    return height;
+    if (box.cells == 0) return height;
+    const int per_group = box.cells / box.groups;
+    return height + 4 + kCell * std::ceil(static_cast<double>(per_group) / cells_per_line(box, width));
 }
 
 std::string squares(const Box& box, double x, double y, double width) {
     const int per_line = cells_per_line(box, width), per_group = box.cells / box.groups;
     std::string path;
     for (int i = 0; i < box.cells; ++i) {
-        const int group = i / per_group, within = i % per_group;
-        path +=
-            fmt::format("M{:.1f} {:.1f}h5v5h-5z", x + kPad + group * (per_line + 1) * kCell + within % per_line * kCell,
-                        y + within / per_line * kCell);
+        const int group = i / per_group, within = i % per_group, line = within / per_line;
+        path += fmt::format("M{:.1f} {:.1f}h5v5h-5z",
+                            x + kPad + group * (per_line + 1) * kCell + within % per_line * kCell, y + line * kCell);
     }
     return fmt::format("<path class=cells d='{}'/>", path);
 }

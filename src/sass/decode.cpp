@@ -177,7 +177,7 @@ bool Instruction::has(Modifier modifier) const {
 
 std::uint8_t Instruction::value(Modifier modifier) const {
     if (form == nullptr) return 0;
-    const auto index = form->index_of[static_cast<std::size_t>(modifier)];
+    const int index = form->index_of[static_cast<std::size_t>(modifier)];
     return index < 0 ? 0 : modifier_values[static_cast<std::size_t>(index)];
 }
 

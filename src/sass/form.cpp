@@ -141,7 +141,7 @@ private:
             negate_64_ = reader.field(1).low;
         } else if (reader.take("|64@")) {
             absolute_64_ = reader.field(1).low;
-        } else if (word.starts_with(".")) {
+        } else if (word.starts_with('.')) {
             form_.suffixes.push_back({word, -1});
         } else {
             form_.suffixes.push_back({{}, modifier(reader)});
@@ -362,7 +362,7 @@ private:
             slot.field = reader.field(1);
             return;
         }
-        const bool uniforms = reader.rest().starts_with("U");
+        const bool uniforms = reader.rest().starts_with('U');
         if (uniforms) reader.expect("U");
         const bool source_is_second = format_ == 1 || format_ >= 4;
         const bool b_is_source = source_is_second && format_ != 7;
@@ -372,7 +372,7 @@ private:
             b_is_source ? assign(slot, source(reader, uniforms)) : other(reader, slot, uniforms);
         } else if (reader.take("C")) {
             b_is_source ? other(reader, slot, uniforms) : assign(slot, source(reader, uniforms));
-        } else if (reader.rest().starts_with("u")) {
+        } else if (reader.rest().starts_with('u')) {
             assign(slot, uniform(uniform_bit(reader)));
         } else {
             assign(slot, reg(register_bit(reader)));
@@ -441,7 +441,7 @@ private:
     /// "a.64+ub+s40:24]"
     void address(Reader& reader, Slot& slot) {
         do {
-            if (reader.rest().starts_with("u")) {
+            if (reader.rest().starts_with('u')) {
                 slot.uniform = {static_cast<std::uint8_t>(uniform_bit(reader)), 6};
                 slot.optional_uniform = reader.take("?");
             } else if (reader.take("s")) {

@@ -62,7 +62,7 @@ std::string_view text_of(Modifier modifier, std::uint64_t value) {
     return value < texts.size() ? texts[value] : "!";
 }
 
-int width_of(Modifier modifier) { return std::bit_width(texts_of(modifier).size() - 1); }
+int width_of(Modifier modifier) { return static_cast<int>(std::bit_width(texts_of(modifier).size() - 1)); }
 
 std::string_view name_of(Operation operation) { return kOperations[static_cast<std::size_t>(operation)]; }
 

@@ -99,6 +99,8 @@ const machine::Machine& checked(const machine::Machine& machine) {
     return machine;
 }
 
+const machine::Machine& checked(const machine::Machine&&) = delete;
+
 class Gpu final : public SimulatedDevice {
 public:
     Gpu(const machine::Machine& machine, Options options)

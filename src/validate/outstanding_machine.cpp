@@ -82,7 +82,7 @@ std::string text_of(const machine::Field<T>& field) {
 }
 
 template <class T>
-Comparison compared(std::string path, const machine::Field<T>& truth, const machine::Field<T>& scanned,
+Comparison compared(const std::string& path, const machine::Field<T>& truth, const machine::Field<T>& scanned,
                     double tolerance) {
     Comparison comparison{.path = path,
                           .parameter = path,

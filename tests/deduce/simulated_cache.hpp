@@ -19,8 +19,10 @@ namespace gputomo::deduce::testing {
 /// Draws a victim with the model's odds.
 inline std::uint32_t draw_victim(const PolicyModel& model, std::uint32_t ways, std::mt19937_64& random) {
     double left = static_cast<double>(random() >> 11) * 0x1p-53;
-    for (std::uint32_t way = 0; way + 1 < ways; ++way)
-        if ((left -= model.odds(way)) < 0) return way;
+    for (std::uint32_t way = 0; way + 1 < ways; ++way) {
+        left -= model.odds(way);
+        if (left < 0) return way;
+    }
     return ways - 1;
 }
 

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using testing::patch;
 using testing::peek;
 using testing::read_cubin;
-using Bytes = testing::Bytes;
+using testing::Bytes;
 
 /// Reads everything of a cubin and returns the text of the error, or an empty string.
 std::string trouble(const Bytes& bytes) {

@@ -15,8 +15,6 @@
 #include <string>
 #include <thread>
 
-extern char** environ;
-
 namespace gputomo::gpu_smoke {
 namespace {
 

@@ -35,8 +35,8 @@ protected:
 machine::Machine gpu(std::int64_t latency, const std::string& policy = "lru") {
     machine::Machine m;
     m.identity.name.set("Some GPU", {.source = "made up"});
-    m.shared.latency.set(latency,
-                         {.method = "chase", .confidence = 0.99, .interval = {{latency - 0.5, latency + 0.5}}});
+    const auto cycles = static_cast<double>(latency);
+    m.shared.latency.set(latency, {.method = "chase", .confidence = 0.99, .interval = {{cycles - 0.5, cycles + 0.5}}});
     m.caches["l1"].policy.set(policy, {.source = "made up"});
     return m;
 }

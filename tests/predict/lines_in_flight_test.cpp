@@ -64,7 +64,7 @@ TEST(LinesInFlight, ScatteredLoadsSlowDownIfSharedMemoryLimitsOccupancy) {
     EXPECT_EQ(held.points[7].cache_lines, 8);
     EXPECT_EQ(held.points.back().cache_lines, 48) << "16 blocks of the 4096 bytes that the code declares";
     // Eight lines in flight are a quarter of a load. Little's law with at least the unloaded latency gives the rate.
-    const double latency = machine_named("gtx980").paths.at("global").memory_latency.value;
+    const auto latency = static_cast<double>(machine_named("gtx980").paths.at("global").memory_latency.value);
     EXPECT_LT(warps_per_cycle_at(held, 32), 8.0 / 32 / latency);
     EXPECT_LT(warps_per_cycle_at(held, 32), warps_per_cycle_at(free, 32) / 2);
     const auto says = [](const Prediction& p) {

@@ -98,7 +98,7 @@ TEST(Spread, WarpWaitsForItsSlowestLoad) {
     const double two = one_warp("ld.global.f32 %f1, [%rd1]; ld.global.f32 %f2, [%rd1+65536]; add.f32 %f9, %f1, %f2;");
     const double chained = one_warp("ld.global.u64 %rd2, [%rd1]; ld.global.f32 %f3, [%rd2]; add.f32 %f9, %f3, %f3;");
     // The larger of two uniform random numbers between -1 and 1 is 1/3 on average; sums keep their mean.
-    const double spread = (476 - 300) / 2 / 350.0;  // Volkov 2016, Table 6.6
+    const double spread = (476 - 300) / 2.0 / 350;  // Volkov 2016, Table 6.6
     EXPECT_NEAR(two - one, spread * 368 / 3, 6);
     EXPECT_NEAR(chained, one, 6);
 }
@@ -117,7 +117,8 @@ TEST(Writes, DelayReadsInProportionToTheirMemoryTime) {
     EXPECT_DOUBLE_EQ(cycles(read, 2), reads);
     // 12 warps; all threads write one word, so that its sector of 32 bytes takes its share of the bandwidth.
     const double share =
-        12 / after * 32 / (*machine.memory.read_bandwidth / *machine.topology.sms / (*machine.clock.sm_mhz / 1000));
+        12 / after * 32 /
+        (*machine.memory.read_bandwidth / static_cast<double>(*machine.topology.sms) / (*machine.clock.sm_mhz / 1000));
     const double write_cost =
         machine.memory.copy_bandwidth ? 2 * *machine.memory.read_bandwidth / *machine.memory.copy_bandwidth - 1 : 1;
     EXPECT_NEAR(after - before, 1000 * share * write_cost, 0.1 * (after - before));

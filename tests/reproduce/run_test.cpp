@@ -20,7 +20,7 @@ Paper wong() {
 }
 
 /// Opens the described GPU after `change` changed its description.
-Options options(std::vector<std::string> only, std::function<void(machine::Machine&)> change = {}) {
+Options options(std::vector<std::string> only, const std::function<void(machine::Machine&)>& change = {}) {
     Options options{.only = std::move(only)};
     options.open = [change](const std::string& name, const PaperGpu& gpu) -> std::unique_ptr<device::Device> {
         auto machine = machine_of(gpu);

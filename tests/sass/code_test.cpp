@@ -31,7 +31,7 @@ std::vector<Fixture> fixtures(int sm = kSm) {
     std::ifstream file(GPUTOMO_SOURCE_DIR "/tests/sass/fixtures/sm_" + std::to_string(sm) + ".txt");
     std::vector<Fixture> found;
     for (std::string line; std::getline(file, line);) {
-        if (line.starts_with("#")) continue;
+        if (line.starts_with('#')) continue;
         std::istringstream words(line);
         Fixture fixture;
         words >> std::hex >> fixture.address >> fixture.word.high >> fixture.word.low;

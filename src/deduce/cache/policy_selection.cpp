@@ -29,7 +29,8 @@ constexpr double kTie = 2;
 
 /// Natural logarithm of the number of trees with these nodes. The two sides of a node are equivalent.
 double tree_cost(std::uint32_t ways, std::size_t nodes) {
-    return std::lgamma(ways + 1.0) - static_cast<double>(nodes / 2) * std::log(2);
+    const std::size_t pairs = nodes / 2;
+    return std::lgamma(ways + 1.0) - static_cast<double>(pairs) * std::log(2);
 }
 
 bool longer(std::size_t loads, std::size_t than) {

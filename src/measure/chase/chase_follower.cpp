@@ -55,7 +55,9 @@ void ChaseFollower::load() {
         k_(load_of(hint_), at_, Mem{at_});
 }
 
-void ChaseFollower::store(Mem to) { k_(hint_ == LoadHint::texture ? "st.global.u32" : "st.global.u64", to, at_); }
+void ChaseFollower::store(const Mem& to) {
+    k_(hint_ == LoadHint::texture ? "st.global.u32" : "st.global.u64", to, at_);
+}
 
 void ChaseFollower::low(Reg to) {
     if (hint_ == LoadHint::texture)

@@ -19,7 +19,7 @@ public:
 
     [[nodiscard]] ptx::Reg at() const { return at_; }
     void load();
-    void store(ptx::Mem to);
+    void store(const ptx::Mem& to);
     /// Copies the low half of the position.
     void low(ptx::Reg to);
 

@@ -45,7 +45,7 @@ FixedWorkMix::FixedWorkMix(device::Device& device, const MixShape& shape, Linked
       shape_(shape),
       array_(array),
       kernel_(device, fixed_work_mix_kernel(target_of(device), shape), expected_code(shape)),
-      sms_(static_cast<std::uint32_t>(sms_of(device))) {}
+      sms_(sms_of(device)) {}
 
 std::vector<WarpLifetime> FixedWorkMix::run(const Work& work) {
     const auto grid = sms_ * static_cast<std::uint32_t>(work.blocks.per_sm * work.rounds);

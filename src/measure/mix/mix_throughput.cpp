@@ -160,11 +160,12 @@ std::optional<MixSample> MixThroughput::sample(int warps) {
         window.cycles = std::max(window.cycles, least_cycles(window));
         const bool longest = shape_.lines() > 0 && !array_.is_ring() &&
                              (iterations_for(window) + 1) * shape_.lines() * shape_.chains > kMostLines;
-        if (longest)
-            window.cycles = std::max(
-                shortest_iteration_,
-                (static_cast<double>(kMostLines / shape_.lines() / shape_.chains) - kFurther) * shortest_iteration_ -
-                    window.settle - window.after);
+        if (longest) {
+            const auto whole_ring = kMostLines / shape_.lines() / shape_.chains;
+            window.cycles =
+                std::max(shortest_iteration_, (static_cast<double>(whole_ring) - kFurther) * shortest_iteration_ -
+                                                  window.settle - window.after);
+        }
         const MixTimeline line =
             mix_timeline_of(run(*blocks, window), warps, std::ceil(window.settle), std::ceil(window.cycles));
         if (!line.balanced || !line.resident) return std::nullopt;

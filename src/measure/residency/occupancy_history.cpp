@@ -41,8 +41,10 @@ void add_times(std::span<const OccupancyStep> steps, double begin, double end, s
 
 int all_but(const std::vector<double>& shares, double part) {
     double below = 0;
-    for (std::size_t warps = 0; warps < shares.size(); ++warps)
-        if ((below += shares[warps]) > part) return static_cast<int>(warps);
+    for (std::size_t warps = 0; warps < shares.size(); ++warps) {
+        below += shares[warps];
+        if (below > part) return static_cast<int>(warps);
+    }
     return static_cast<int>(shares.size()) - 1;
 }
 

@@ -196,7 +196,8 @@ std::vector<deduce::OperandLoop> OperandLoops::run() {
     if (loops.size() != choices_.size()) return {};
     const std::size_t others = std::ranges::min(loops, {}, &LoopCode::others).others;
     const auto few = cycles_of(kFewIterations), many = cycles_of(kManyIterations);
-    const double instructions = kInstructions * (kManyIterations - kFewIterations) * threads_ / kWarp;
+    const double instructions =
+        static_cast<double>(kInstructions * (kManyIterations - kFewIterations) * threads_) / kWarp;
     std::vector<deduce::OperandLoop> timed;
     for (std::size_t i = 1; i < loops.size(); ++i)
         if (loops[i].others == others) timed.push_back({std::move(loops[i].reads), (many[i] - few[i]) / instructions});

@@ -92,8 +92,8 @@ std::string anchor(std::string_view kind, std::string_view name) {
 
 std::string number_text(double value, Unit unit) {
     if (unit == Unit::bytes) return bytes_text(value);
-    const std::string number = std::abs(value) < 1e6 && value == std::round(value) ? fmt::format("{:.0f}", value)
-                                                                                   : fmt::format("{:.4g}", value);
+    std::string number = std::abs(value) < 1e6 && value == std::round(value) ? fmt::format("{:.0f}", value)
+                                                                             : fmt::format("{:.4g}", value);
     if (unit == Unit::none || unit == Unit::count) return number;
     if (value == 1 && unit == Unit::cycles) return "1 cycle";
     return fmt::format("{} {}", number, machine::unit_name(unit));

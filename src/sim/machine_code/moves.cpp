@@ -210,7 +210,7 @@ void redux(Warp& warp, const Step& step, std::uint32_t mask) {
         const std::uint32_t value = a[l];
         const bool less =
             is_signed ? static_cast<std::int32_t>(value) < static_cast<std::int32_t>(total) : value < total;
-        if (first)
+        if (first || ((how == kMin || how == kMax) && less == (how == kMin)))
             total = value;
         else if (how == kAnd)
             total &= value;
@@ -220,8 +220,6 @@ void redux(Warp& warp, const Step& step, std::uint32_t mask) {
             total ^= value;
         else if (how == kSum)
             total += value;
-        else if (less == (how == kMin))
-            total = value;
         first = false;
     });
     *warp.result(step) = total;

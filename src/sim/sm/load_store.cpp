@@ -43,7 +43,8 @@ void take_slots(const LoadStoreSpec& spec, std::size_t served, double slots, Acc
     const SchedulerSpec& scheduler = spec.scheduler;
     times.scheduler_free = std::max(times.scheduler_free, now + slots * scheduler.issue_interval);
     if (spec.served_per_issue == 0 || served <= spec.served_per_issue) return;
-    const auto further = static_cast<double>((served - 1) / spec.served_per_issue);
+    const auto whole_issues = (served - 1) / spec.served_per_issue;
+    const auto further = static_cast<double>(whole_issues);
     const double extra = further * scheduler.issue_interval;
     times.scheduler_free = std::max(times.scheduler_free, now + (slots + further) * scheduler.issue_interval);
     times.warp_gap = std::max(times.warp_gap, now + scheduler.warp_interval + extra);

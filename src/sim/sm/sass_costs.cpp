@@ -155,7 +155,7 @@ private:
         cost.latency = cost.last_latency = latency;
         cost.on_cores = unit == "sp" || unit == "int";
         if (pipeline) cost.issue_slots = model_.slots_of_unit(*pipeline), cost.to_cores = model_.to_cores_of(*pipeline);
-        const auto index = pipeline ? *pipeline : model_.machine_unit(unit);
+        const auto index = pipeline ? pipeline : model_.machine_unit(unit);
         if (lanes > 0 && index) {
             const double whole = model_.is_shared(*index) ? lanes : lanes / model_.schedulers();
             cost.units.push_back({static_cast<std::uint16_t>(*index), static_cast<double>(kWarpSize) / whole});
