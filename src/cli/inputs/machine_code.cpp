@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -49,23 +51,44 @@ std::string compiler_on_path() {
     return {};
 }
 
-/// Runs a program with its output in a file; returns its exit status.
-int run_program(const std::vector<std::string>& command, const std::filesystem::path& output) {
+struct Ended {
+    int status = 0;      ///< 128 where a signal ended the program
+    std::string output;  ///< what it printed, also as errors
+};
+
+std::string all_from(int handle) {
+    std::string text;
+    std::array<char, 4096> part{};
+    for (;;) {
+        const auto size = read(handle, part.data(), part.size());
+        if (size > 0) text.append(part.data(), static_cast<std::size_t>(size));
+        if (size == 0 || (size < 0 && errno != EINTR)) return text;
+    }
+}
+
+Ended run_program(const std::vector<std::string>& command) {
     std::vector<char*> arguments;
     for (const auto& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0)
+        throw Error(fmt::format("{}: cannot be started: {}", command.front(), std::strerror(errno)));
     const pid_t child = fork();
-    if (child < 0) throw Error(fmt::format("{}: cannot be started: {}", command.front(), std::strerror(errno)));
+    const int error = errno;
     if (child == 0) {
-        const int file = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        if (file >= 0 && dup2(file, STDOUT_FILENO) >= 0 && dup2(file, STDERR_FILENO) >= 0)
+        if (dup2(ends[1], STDOUT_FILENO) >= 0 && dup2(ends[1], STDERR_FILENO) >= 0)
             execv(arguments.front(), arguments.data());
         _exit(127);
     }
+    close(ends[1]);
+    Ended ended{.output = child > 0 ? all_from(ends[0]) : std::string()};
+    close(ends[0]);
+    if (child < 0) throw Error(fmt::format("{}: cannot be started: {}", command.front(), std::strerror(error)));
     int status = 0;
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR) throw Error(fmt::format("{}: {}", command.front(), std::strerror(errno)));
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    return ended;
 }
 
 }  // namespace
@@ -78,9 +101,9 @@ std::string compile_ptx(const std::string& file, int sm) {
                         "cubin for sm_{}, install the CUDA toolkit, or use --code ptx",
                         file, sm));
     const TemporaryFolder folder;
-    const auto cubin = folder.path() / "code.cubin", messages = folder.path() / "messages";
-    if (run_program({compiler, fmt::format("-arch=sm_{}", sm), file, "-o", cubin.string()}, messages) != 0)
-        throw InputError(fmt::format("{}: {} refuses it:\n{}", file, compiler, read_file(messages, "messages")));
+    const auto cubin = folder.path() / "code.cubin";
+    const auto ended = run_program({compiler, fmt::format("-arch=sm_{}", sm), file, "-o", cubin.string()});
+    if (ended.status != 0) throw InputError(fmt::format("{}: {} refuses it:\n{}", file, compiler, ended.output));
     return read_file(cubin, "a cubin");
 }
 
