@@ -95,8 +95,9 @@ TEST(Resume, RefusesOtherOptionsAndAPlanThatWouldLoseResults) {
         EXPECT_THAT([&] { refuse_to_resume(interrupted, plan(catalogue, only), options, "out/partial/scan.json"); },
                     ThrowsMessage<InputError>(AllOf(StartsWith("out/partial/scan.json: "), HasSubstr(why))));
     };
-    refused({"a", "b"}, {.seed = 2}, "measured with --seed 1; expected");
-    refused({"a", "b"}, {.quick = true}, "measured with --seed 1; expected");
+    refused({"a", "b"}, {.seed = 2}, "measured with --seed 1 --noise 0; expected");
+    refused({"a", "b"}, {.quick = true}, "measured with --seed 1 --noise 0; expected");
+    refused({"a", "b"}, {.noise = 2}, "measured with --seed 1 --noise 0; expected");
     refused({"a"}, {}, "leaves out: b;");
     EXPECT_NO_THROW(refuse_to_resume(interrupted, plan(catalogue, {"b", "a"}), {}, "out/partial/scan.json"));
     interrupted.records.back().status = Status::interrupted;
