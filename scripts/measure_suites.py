@@ -3,6 +3,7 @@
 
     python3 scripts/measure_suites.py run --sources DIR --executables DIR --out results
     python3 scripts/measure_suites.py record --out results --gpu h200
+    python3 scripts/measure_suites.py capture --sources DIR --executables DIR --out CAPTURES --gputomo build/gputomo
 
 `run` needs a GPU, ncu, a C compiler and permission to read the GPU's counters. It starts each program of
 suites/programs.json up to three times: without the profiler, to choose launches; for all counters of these (about 16
@@ -14,6 +15,10 @@ left as they are. A second `run` continues where the first stopped.
 
 `record` needs no GPU. It applies the rule of suites/README.md and writes entries, traits and counters. Launches that
 `run` chose are added to suites/programs.json.
+
+`capture` records the launches of all entries and reduces them (docs/capture.md), so that they can be simulated where
+there is no GPU. CAPTURES/SUITE/PROGRAM/HASH is the capture of an entry; HASH has the first 12 hexadecimal digits of the
+SHA-256 of its kernel's name. What is there already is left alone.
 
 suites/programs.json is a list of what was compiled, in the order of measurement, one object a program:
 
@@ -37,6 +42,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from datetime import date
@@ -247,6 +253,131 @@ def cycles(program, out, options, seconds):
     if not rows_of(out / f"{stem(program)}.counters.csv"):
         return "no counters"
     return profile(program, out, "cycles", options, REPETITIONS - 1, REPEATED, seconds)
+
+
+def capture_folder(captures, suite, entry):
+    return Path(captures) / suite / entry["program"] / hashlib.sha256(entry["kernel"].encode()).hexdigest()[:12]
+
+
+def launch_number(captured, program, entry):
+    """The number of the entry's launch in a capture; None where the program did not launch it with its memory."""
+    names = [kernel["name"] for kernel in captured["kernels"]]
+    ordinal = 0
+    for number, launch in enumerate(captured["launches"]):
+        shape = launch.get("launch")
+        if not shape or names[shape["kernel"]] != entry["kernel"]:
+            continue
+        same = shape["grid"] == entry["grid"] and shape["block"] == entry["block"]
+        # Operations of PyTorch run under no library that counts launches: the first of the shape is the entry's.
+        if same and "buffers" in launch and ("kernels" in program or ordinal == entry["launch"]):
+            return number
+        ordinal += 1
+    return None
+
+
+def capture_program(program, entries, folder, options, seconds):
+    """Records the launches of entries in one run of the program; returns the index."""
+    base = folder / stem(program)
+    listed = Path(f"{base}.launches")
+    listed.write_text("".join(f"{entry['launch']} {entry['kernel']}\n" for entry in entries))
+    kernels = "|".join(sorted({re.escape(entry["kernel"]) for entry in entries}))
+    most = 1 + max(entry["launch"] for entry in entries)
+    # Several programs may use the GPU at the same time: nothing is timed. What is stored takes processor time.
+    settings = {"GPUTOMO_REPETITIONS": "1", "GPUTOMO_LOCK": "", "GPUTOMO_HELD": "1000", "GPUTOMO_SECONDS": "100",
+                "GPUTOMO_REPORT": f"{base}.report", "GPUTOMO_LAUNCHES": str(listed)}
+    start(program, base, options, seconds, settings,
+          [str(Path(options.gputomo).resolve()), "capture", "--out", str(base), "--kernel", f"^({kernels})$", "--launches", f"0:{most}",
+           "--max-memory", str(options.max_memory), "--"])
+    index = base / "capture.json"
+    return load(index) if index.exists() else None
+
+
+def capture(options):
+    programs = load(options.programs)
+    end = time.time() + options.seconds
+    library_folder = Path(options.out).resolve()
+    library_folder.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(dir=library_folder))
+    subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", work / "repeat_main.so", ROOT / "scripts" / "repeat_main.c",
+                    "-ldl", "-lpthread"], check=True)
+
+    def size(entry):
+        return next(iter(entry["measured"].values()))["counters"].get("smsp__inst_executed.sum", 0)
+
+    tasks = []
+    for program in programs:
+        entries = [entry for entry in recorded_entries(program)
+                   if not (capture_folder(options.out, program["suite"], entry) / "capture.json").exists()]
+        executable = Path(options.executables) / stem(program)
+        if entries and ("kernels" in program or executable.exists()):
+            tasks.append((max(map(size, entries)), program, entries))
+        elif entries:
+            print(f"{stem(program)} is left out: no {executable}", flush=True)
+    tasks.sort(key=lambda task: -task[0])  # the longest reductions begin first
+    waiting, guard = [], threading.Lock()
+
+    def reduce(program, entry, number, folder, pending):
+        began = time.time()
+        left = int(end - began)
+        target = capture_folder(options.out, program["suite"], entry)
+        target.mkdir(parents=True, exist_ok=True)
+        try:
+            done = subprocess.run(
+                [str(Path(options.gputomo).resolve()), "capture", "--reduce", folder, "--out", target, "--launch", str(number),
+                 "--unproven", "--time-limit", str(max(1, min(options.reduction_seconds, left * 3 // 4)))],
+                capture_output=True, text=True, timeout=max(5, left))
+            what = (done.stdout.splitlines() or done.stderr.splitlines() or ["nothing"])[-1]
+        except subprocess.TimeoutExpired:
+            what = "stopped by the time limit"
+        print(f"reduce {program['suite']}/{program['program']}: {what} ({time.time() - began:.1f} s)", flush=True)
+        with guard:
+            pending[0] -= 1
+            last = not pending[0]
+        if last:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def record_one(program, entries):
+        began = time.time()
+        index = capture_program(program, entries, work, options, max(5, int(min(options.program_seconds, end - began))))
+        numbers = [(entry, launch_number(index, program, entry)) for entry in entries] if index else []
+        found = [(entry, number) for entry, number in numbers if number is not None]
+        print(f"capture {stem(program)}: {len(found)} of {len(entries)} launches ({time.time() - began:.1f} s)",
+              flush=True)
+        pending = [len(found)]
+        with guard:
+            waiting.extend((reduce, program, entry, number, work / stem(program), pending) for entry, number in found)
+        if not found:
+            shutil.rmtree(work / stem(program), ignore_errors=True)
+
+    busy = [0]
+
+    def worker():
+        while time.time() < end - 5:
+            with guard:
+                if waiting:
+                    step, *arguments = waiting.pop(0)
+                elif tasks:
+                    step, arguments = record_one, tasks.pop(0)[1:]
+                elif busy[0]:
+                    step = None
+                else:
+                    return
+                busy[0] += step is not None
+            if step is None:
+                time.sleep(0.2)
+                continue
+            try:
+                step(*arguments)
+            finally:
+                with guard:
+                    busy[0] -= 1
+
+    workers = [threading.Thread(target=worker) for _ in range(options.parallel)]
+    for thread in workers:
+        thread.start()
+    for thread in workers:
+        thread.join()
+    shutil.rmtree(work, ignore_errors=True)
 
 
 def measured_on(program, gpu):
@@ -476,25 +607,31 @@ def record(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, function in (("run", run), ("record", record)):
+    for name, function in (("run", run), ("record", record), ("capture", capture)):
         command = commands.add_parser(name)
         command.add_argument("--programs", type=Path, default=ROOT / "suites" / "programs.json",
                              help="JSON list of what was compiled")
-        command.add_argument("--out", required=True, help="folder of the profiler's results")
+        command.add_argument("--out", required=True, help="folder of the captures" if name == "capture" else
+                             "folder of the profiler's results")
         command.set_defaults(function=function)
-        if name == "run":
+        if name == "capture":
+            command.add_argument("--gputomo", default=str(ROOT / "build" / "gputomo"), help="the executable")
+            command.add_argument("--max-memory", type=int, default=1 << 33, help="most bytes of memory of a program")
+            command.add_argument("--reduction-seconds", type=int, default=600, help="time for one reduction")
+        if name != "record":
             command.add_argument("--parallel", type=int, default=8, help="processes that start at the same time")
             command.add_argument("--seconds", type=int, default=3600, help="time for all programs")
             command.add_argument("--program-seconds", type=int, default=120,
                                  help="time for one process, with its wait for the others")
             command.add_argument("--sources", required=True, help="folder that scripts/fetch_suites.py filled")
             command.add_argument("--executables", required=True, help="folder of the programs, named SUITE__PROGRAM")
+        if name == "run":
             command.add_argument("--compiled", metavar="FILE",
                                  help="appears when all programs are compiled; until then, those without an executable "
                                       "wait for it")
             command.add_argument("--missing-on", metavar="GPU",
                                  help="leave out programs that have measurements of this GPU, for example h200")
-        else:
+        if name == "record":
             command.add_argument("--gpu", required=True, help="name of the GPU's measurements, for example h200")
             command.add_argument("--compiler", default="nvcc 13.0.88 -O3 -lineinfo -arch=sm_90",
                                  help="compiler and flags, for sources that selection.json gives none")

@@ -2,13 +2,12 @@
 
 #include "capture/decompress.hpp"
 #include "capture/fatbin.hpp"
+#include "capture/folder.hpp"
 #include "capture/journal_reader.hpp"
 #include "capture/protocol.hpp"
 #include "device/cubin.hpp"
-#include "files/file_system.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
-#include "units/sha256.hpp"
 
 #include <cxxabi.h>
 #include <fmt/format.h>
@@ -29,10 +28,6 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMemoryFile = std::uint64_t{4} << 20;
 /// The largest journal that is read: a million launches with their parameters.
 constexpr std::size_t kLargestJournal = std::size_t{2} << 30;
-
-void write_new(const fs::path& file, std::string_view content) {
-    files::write_and_sync(files::real_files(), file, content);
-}
 
 std::string readable(const std::string& name) {
     int status = 0;
@@ -102,18 +97,7 @@ private:
         return all;
     }
 
-    int write(const Code& code) {
-        Module module;
-        module.sha256 = sha256(code.bytes);
-        const auto known = std::ranges::find(modules_, module.sha256, &Module::sha256);
-        if (known != modules_.end()) return static_cast<int>(known - modules_.begin());
-        module.format = code.is_ptx ? "ptx" : "cubin";
-        module.file = fmt::format("modules/{}.{}", module.sha256, module.format);
-        module.bytes = code.bytes.size();
-        write_new(folder_ / module.file, code.bytes);
-        modules_.push_back(std::move(module));
-        return static_cast<int>(modules_.size()) - 1;
-    }
+    int write(const Code& code) { return add_module(folder_, modules_, code.bytes, code.is_ptx ? "ptx" : "cubin"); }
 
     fs::path journals_, folder_;
     std::vector<Module>& modules_;
@@ -128,12 +112,7 @@ public:
         std::string piece(kMemoryFile, '\0');
         while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())), in.gcount() > 0) {
             const auto content = std::string_view(piece).substr(0, static_cast<std::size_t>(in.gcount()));
-            const MemoryFile file{fmt::format("memory/{}.bin", sha256(content)), content.size()};
-            if (std::ranges::find(files, file.file, &MemoryFile::file) == files.end()) {
-                write_new(folder / file.file, deflated(content));
-                files.push_back(file);
-            }
-            pieces_.push_back(file);
+            pieces_.push_back(add_memory(folder, files, content, Compression::fast));
         }
     }
 
@@ -152,7 +131,8 @@ public:
                     return;
                 }
                 const auto bytes = std::min(part.bytes - done, pieces_[piece].bytes - within);
-                placed.push_back({part.offset + done, bytes, {}, pieces_[piece].file, within});
+                placed.push_back(
+                    {.offset = part.offset + done, .bytes = bytes, .file = pieces_[piece].file, .at = within});
                 done += bytes;
             }
         }
@@ -245,11 +225,10 @@ Capture assemble(const fs::path& journals, const fs::path& folder, const Run& ru
     capture.exit_code = run.exit_code;
     capture.wall_seconds = run.wall_seconds;
     capture.folder = folder;
-    fs::create_directories(folder / "modules");
-    fs::create_directories(folder / "memory");
+    make_folders(folder);
     Adder adder(capture, journals, folder);
     for (auto& journal : read_journals(journals)) adder.add(std::move(journal));
-    write_new(folder / kIndexFile, to_json(capture));
+    write_index(folder, capture);
     return capture;
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace gputomo::capture {
 namespace {
@@ -20,7 +21,22 @@ void check_exists(const std::filesystem::path& file, std::string_view what) {
         throw InputError(fmt::format("{}: missing; expected {} that {} names", file.string(), what, kIndexFile));
 }
 
+void repeat(std::string_view bytes, std::span<std::byte> out) {
+    for (std::size_t at = 0; at < out.size(); at += bytes.size())
+        std::memcpy(out.data() + at, bytes.data(), std::min(bytes.size(), out.size() - at));
+}
+
 }  // namespace
+
+void generate(std::uint64_t address, std::span<std::byte> out) {
+    for (std::size_t at = 0; at < out.size();) {
+        const std::uint64_t inside = (address + at) % 4;
+        const std::uint32_t word = generated_word(address + at - inside);
+        const std::size_t bytes = std::min<std::size_t>(sizeof word - inside, out.size() - at);
+        std::memcpy(out.data() + at, reinterpret_cast<const char*>(&word) + inside, bytes);
+        at += bytes;
+    }
+}
 
 Capture load(const std::filesystem::path& folder) {
     const auto index = folder / kIndexFile;
@@ -56,18 +72,24 @@ const std::string& MemoryReader::file(const std::string& name) {
 }
 
 std::string MemoryReader::read(const Buffer& buffer) {
+    std::string bytes(buffer.bytes, '\0');
+    read(buffer, std::as_writable_bytes(std::span(bytes)));
+    return bytes;
+}
+
+void MemoryReader::read(const Buffer& buffer, std::span<std::byte> to) {
     if (!buffer.omitted.empty())
         throw InputError(fmt::format("the buffer at {:#x} has no content ({}); expected one to read", buffer.address,
                                      buffer.omitted));
-    std::string bytes;
     for (const auto& part : buffer.content) {
-        if (!part.fill) {
-            bytes.append(file(part.file), part.at, part.bytes);
-            continue;
-        }
-        for (std::uint64_t i = 0; i < part.bytes; ++i) bytes += static_cast<char>(*part.fill >> 8 * (i % 8));
+        const auto out = to.subspan(part.offset, part.bytes);
+        if (part.generated)
+            generate(buffer.address + part.offset, out);
+        else if (part.fill)
+            repeat({reinterpret_cast<const char*>(&*part.fill), sizeof *part.fill}, out);
+        else
+            repeat(std::string_view(file(part.file)).substr(part.at, part.period == 0 ? part.bytes : part.period), out);
     }
-    return bytes;
 }
 
 }  // namespace gputomo::capture

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,11 +67,25 @@ struct Shape {
 /// A part of a buffer's content.
 struct Content {
     std::uint64_t offset = 0, bytes = 0;
-    /// Eight bytes that repeat, the first at `offset`; else the content is in a file.
+    /// Eight bytes that repeat, the first at `offset`; else the content is in a file, unless it is generated.
     std::optional<std::uint64_t> fill;
     std::string file;      ///< below the folder, compressed with zlib
     std::uint64_t at = 0;  ///< position in the decompressed file
+    /// Bytes in the file that repeat, the first at `offset`; 0 where the file has all of the content.
+    std::uint64_t period = 0;
+    bool generated = false;  ///< generated_word() stands for what a reduction left out
 };
+
+/// What stands for data that a reduction left out: normal numbers whether it is read as single, half or bfloat16, or as
+/// double precision. `address` is that of the word, a multiple of four.
+[[nodiscard]] constexpr std::uint32_t generated_word(std::uint64_t address) {
+    // The finalizer of MurmurHash3 spreads the number of the word over the fractions of two half-precision numbers.
+    std::uint64_t mixed = address / 4;
+    mixed = (mixed ^ mixed >> 33) * 0xff51afd7ed558ccd;
+    mixed = (mixed ^ mixed >> 33) * 0xc4ceb9fe1a85ec53;
+    constexpr std::uint32_t kOnes = 0x3f803c00, kFractions = 0x007f03ff;
+    return kOnes | (static_cast<std::uint32_t>(mixed >> 32) & kFractions);
+}
 
 /// Memory that a launch's parameters point into, directly or through other buffers, as it was before the launch.
 struct Buffer {
@@ -90,6 +106,21 @@ struct Graph {
     std::map<int, int> others;  ///< nodes that are not kernels: CUgraphNodeType and how many
 };
 
+/// The bytes from an address on that generated_word() stands for.
+void generate(std::uint64_t address, std::span<std::byte> out);
+
+/// What a reduction kept of a launch's memory.
+struct Reduction {
+    std::uint64_t instructions = 0;  ///< warp instructions that it executed, before and after
+    std::uint64_t bytes = 0;         ///< of memory with content, before
+    std::uint64_t kept = 0;          ///< bytes with their own content
+    std::string whole;               ///< why all of it is kept; empty where it is reduced
+    /// Why it is not certain that the launch executes the same as before; empty where it was tried.
+    std::string unproven;
+    /// How far what it executes differs from what it did; empty where it is the same.
+    std::string approximate;
+};
+
 struct Launch {
     int process = 0;
     std::optional<int> gpu;
@@ -105,6 +136,7 @@ struct Launch {
     /// Memory after the launch, where it was asked for.
     std::optional<std::vector<Buffer>> results;
     std::string no_buffers;  ///< why a launch that was selected has none
+    std::optional<Reduction> reduction;
 };
 
 /// A file with contents of memory.
@@ -148,6 +180,8 @@ public:
 
     /// The bytes of a buffer. Throws InputError when its content was omitted or a file is damaged.
     [[nodiscard]] std::string read(const Buffer& buffer);
+    /// Writes the bytes of a buffer to `to`, which has Buffer::bytes bytes.
+    void read(const Buffer& buffer, std::span<std::byte> to);
 
 private:
     const std::string& file(const std::string& name);

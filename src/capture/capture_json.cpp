@@ -45,12 +45,23 @@ Json json_of(const Buffer& buffer) {
     Json& list = json["content"] = Json::array();
     for (const auto& part : buffer.content) {
         Json row{{"offset", part.offset}, {"bytes", part.bytes}};
-        if (part.fill)
+        if (part.generated)
+            row["generated"] = true;
+        else if (part.fill)
             row["fill"] = fmt::format("{:#018x}", *part.fill);
         else
             row["file"] = part.file, row["at"] = part.at;
+        if (part.period != 0) row["period"] = part.period;
         list.push_back(std::move(row));
     }
+    return json;
+}
+
+Json json_of(const Reduction& reduction) {
+    Json json{{"instructions", reduction.instructions}, {"bytes", reduction.bytes}, {"kept", reduction.kept}};
+    if (!reduction.whole.empty()) json["whole"] = reduction.whole;
+    if (!reduction.unproven.empty()) json["unproven"] = reduction.unproven;
+    if (!reduction.approximate.empty()) json["approximate"] = reduction.approximate;
     return json;
 }
 
@@ -72,6 +83,7 @@ Json json_of(const Launch& launch) {
     if (launch.buffers) add_buffers("buffers", *launch.buffers);
     if (launch.results) add_buffers("results", *launch.results);
     if (!launch.no_buffers.empty()) json["no_buffers"] = launch.no_buffers;
+    if (launch.reduction) json["reduction"] = json_of(*launch.reduction);
     return json;
 }
 
@@ -159,9 +171,13 @@ Shape shape_of(const JsonNode& node, const Capture& capture) {
 }
 
 Content content_of(const JsonNode& node, std::uint64_t expected_offset, const Capture& capture) {
-    Content part{node.at("offset").natural(), node.at("bytes").natural(), {}, {}, 0};
+    Content part{.offset = node.at("offset").natural(), .bytes = node.at("bytes").natural()};
     if (part.offset != expected_offset)
         node.at("offset").fail(fmt::format("{}, the end of the part before", expected_offset));
+    if (const auto generated = node.find("generated"); generated && generated->flag()) {
+        part.generated = true;
+        return part;
+    }
     if (const auto fill = node.find("fill")) {
         part.fill = hexadecimal(*fill);
         return part;
@@ -170,7 +186,12 @@ Content content_of(const JsonNode& node, std::uint64_t expected_offset, const Ca
     part.at = node.at("at").natural();
     const auto known = std::ranges::find(capture.memory, part.file, &MemoryFile::file);
     if (known == capture.memory.end()) node.at("file").fail("a file that the list \"memory\" names");
-    if (part.bytes > known->bytes || part.at > known->bytes - part.bytes)
+    if (const auto period = node.find("period")) {
+        part.period = period->natural();
+        if (part.period == 0) period->fail("a number of bytes that repeat");
+    }
+    const std::uint64_t stored = part.period == 0 ? part.bytes : part.period;
+    if (stored > known->bytes || part.at > known->bytes - stored)
         node.at("at").fail(fmt::format("a part of the {} bytes of {}", known->bytes, part.file));
     return part;
 }
@@ -234,6 +255,13 @@ Launch launch_of(const JsonNode& node, const Capture& capture) {
     if (const auto buffers = node.find("buffers")) launch.buffers = buffers_of(*buffers);
     if (const auto results = node.find("results")) launch.results = buffers_of(*results);
     if (const auto reason = node.find("no_buffers")) launch.no_buffers = reason->text();
+    if (const auto reduction = node.find("reduction")) {
+        launch.reduction = {reduction->at("instructions").natural(), reduction->at("bytes").natural(),
+                            reduction->at("kept").natural()};
+        if (const auto reason = reduction->find("whole")) launch.reduction->whole = reason->text();
+        if (const auto reason = reduction->find("unproven")) launch.reduction->unproven = reason->text();
+        if (const auto what = reduction->find("approximate")) launch.reduction->approximate = what->text();
+    }
     return launch;
 }
 

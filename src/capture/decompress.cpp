@@ -49,11 +49,11 @@ std::string payload(const FatbinMember& member) {
     return {reinterpret_cast<const char*>(member.payload.data()), member.payload.size()};
 }
 
-std::string deflated(std::string_view data) {
+std::string deflated(std::string_view data, bool smallest) {
     uLongf size = compressBound(static_cast<uLong>(data.size()));
     std::string out(size, '\0');
     if (compress2(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(data.data()),
-                  static_cast<uLong>(data.size()), kFast) != Z_OK)
+                  static_cast<uLong>(data.size()), smallest ? Z_BEST_COMPRESSION : kFast) != Z_OK)
         throw std::runtime_error("zlib: compress2 failed");
     out.resize(size);
     return out;

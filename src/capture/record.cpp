@@ -1,6 +1,7 @@
 #include "capture/record.hpp"
 
 #include "capture/assemble.hpp"
+#include "capture/folder.hpp"
 #include "capture/library.hpp"
 #include "files/file_system.hpp"
 #include "units/error.hpp"
@@ -28,40 +29,11 @@ namespace fs = std::filesystem;
 /// What a shell returns for a program that cannot be started; the child cannot throw.
 constexpr int kCannotStart = 127;
 
-/// A new folder that is deleted with its content.
-class TemporaryFolder {
-public:
-    explicit TemporaryFolder(std::string pattern) {
-        if (mkdtemp(pattern.data()) == nullptr)
-            throw InputError(fmt::format("{}: cannot create a folder there ({})", pattern, std::strerror(errno)));
-        path_ = pattern;
-    }
-    ~TemporaryFolder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    [[nodiscard]] const fs::path& path() const { return path_; }
-
-private:
-    fs::path path_;
-};
-
 /// A place for the library. The loader splits its list of libraries at spaces and colons, so the path has neither.
 std::string library_folder() {
     const char* const chosen = std::getenv("TMPDIR");
     const std::string folder = chosen == nullptr || *chosen == '\0' ? "/tmp" : chosen;
     return (folder.find_first_of(" :") == std::string::npos ? folder : "/tmp") + "/gputomo-XXXXXX";
-}
-
-void check_folder(const fs::path& folder) {
-    fs::create_directories(folder);
-    if (fs::is_empty(folder) || fs::exists(folder / kIndexFile)) return;
-    throw InputError(
-        fmt::format("{}: the folder holds something that is not a capture; expected a new or empty folder, or one with "
-                    "a capture, which is replaced",
-                    folder.string()));
 }
 
 void check_regular_expression(const std::string& text) {
@@ -151,13 +123,6 @@ int run(const Options& options, const fs::path& library, const fs::path& journal
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/// Moves a whole new capture over what the folder had.
-void replace(const fs::path& made, const fs::path& folder) {
-    for (const char* const name : {kIndexFile, "modules", "memory"}) fs::remove_all(folder / name);
-    for (const char* const name : {"modules", "memory", kIndexFile})
-        files::real_files().rename(made / name, folder / name);
-}
-
 }  // namespace
 
 Selection selection(const std::string& text) {
@@ -190,7 +155,7 @@ Capture record(const Options& options) {
     made.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const TemporaryFolder fresh((absolute / ".new-XXXXXX").string());
     Capture capture = assemble(journals.path(), fresh.path(), made);
-    replace(fresh.path(), absolute);
+    replace_capture(fresh.path(), absolute);
     capture.folder = absolute;
     return capture;
 }

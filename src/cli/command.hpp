@@ -25,6 +25,7 @@ void add_capture(CLI::App& parent, Action& action);
 void add_simulate(CLI::App& parent, Action& action);
 void add_predict(CLI::App& parent, Action& action);
 void add_reproduce(CLI::App& parent, Action& action);
+void add_accuracy(CLI::App& parent, Action& action);
 void add_evaluate(CLI::App& parent, Action& action);
 void add_report(CLI::App& parent, Action& action);
 void add_surface(CLI::App& parent, Action& action);
@@ -32,7 +33,7 @@ void add_manual(CLI::App& parent, Action& action);
 
 inline constexpr AddCommand kCommands[] = {
     add_list,      add_scan,     add_report,  add_run,     add_diff,    add_history,  add_export, add_validate,
-    add_reproduce, add_simulate, add_predict, add_capture, add_surface, add_evaluate, add_manual,
+    add_reproduce, add_simulate, add_predict, add_capture, add_accuracy, add_surface, add_evaluate, add_manual,
 };
 
 }  // namespace gputomo::cli

@@ -1,6 +1,8 @@
 #include "capture/record.hpp"
 #include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
+#include "replay/reduce.hpp"
+#include "units/error.hpp"
 
 #include <fmt/format.h>
 
@@ -21,6 +23,9 @@ constexpr int kMostArguments = 1'000'000;
 
 struct CaptureOptions {
     capture::Options options;
+    replay::ReduceOptions reduction;
+    std::vector<int> launch_numbers;
+    std::int64_t time_limit_s = 600;
     std::string launches = "0:1";
     bool no_memory = false;
 };
@@ -103,7 +108,48 @@ void print_capture_summary(const capture::Capture& made) {
                static_cast<double>(memory) / 1e6, made.folder.string());
 }
 
+std::string reduction_text(const capture::Reduction& reduction) {
+    if (!reduction.whole.empty()) return "none: " + reduction.whole;
+    const std::string proof = reduction.unproven.empty() ? "proven" : "unproven: " + reduction.unproven;
+    return reduction.approximate.empty() ? proof : proof + ", approximate: " + reduction.approximate;
+}
+
+void print_reduction(const capture::Capture& made) {
+    fmt::print("{:<56} {:>14} {:>12} {:>13} {:>11} {:>11}  {}\n", "kernel", "grid", "block", "instructions",
+               "memory MB", "kept MB", "reduction");
+    for (const auto& launch : made.launches) {
+        const auto& kernel = made.kernels[static_cast<std::size_t>(launch.kernel->kernel)];
+        fmt::print("{:<56} {:>14} {:>12} {:>13} {:>11.3f} {:>11.3f}  {}\n", shortened_name(kernel.readable),
+                   shape_text(launch.kernel->grid), shape_text(launch.kernel->block), launch.reduction->instructions,
+                   static_cast<double>(launch.reduction->bytes) / 1e6,
+                   static_cast<double>(launch.reduction->kept) / 1e6, reduction_text(*launch.reduction));
+    }
+}
+
+/// Without a program: makes a smaller capture of one that was made before.
+int reduce_capture(CaptureOptions& chosen) {
+    if (!chosen.options.command.empty())
+        throw InputError("--reduce: found a program too; expected the folder of a capture alone, or a program alone");
+    const auto origin = origin_of_command();
+    chosen.reduction.out = chosen.options.out;
+    chosen.reduction.kernels = chosen.options.kernels;
+    for (const int number : chosen.launch_numbers) {
+        if (number < 0) throw InputError(fmt::format("--launch {}: expected a number of 0 or more", number));
+        chosen.reduction.launches.push_back(static_cast<std::uint64_t>(number));
+    }
+    chosen.reduction.time_limit = std::chrono::seconds(chosen.time_limit_s);
+    chosen.reduction.version = origin.version;
+    chosen.reduction.commit = origin.commit;
+    chosen.reduction.date = origin.date;
+    const auto made = replay::reduce(chosen.reduction);
+    print_reduction(made);
+    return 0;
+}
+
 int run_capture(CaptureOptions& chosen) {
+    if (!chosen.reduction.in.empty()) return reduce_capture(chosen);
+    if (chosen.options.command.empty())
+        throw InputError("program: missing; expected the program to record after --, or --reduce with a capture");
     chosen.options.launches = capture::selection(chosen.launches);
     if (chosen.no_memory) chosen.options.memory = 0;
     const auto origin = origin_of_command();
@@ -145,8 +191,22 @@ void add_capture(CLI::App& parent, Action& action) {
     command.add_flag("--results", options.results,
                      "also store the same memory after each of these launches, to compare a simulation's with it");
     command.add_flag("--no-memory", chosen->no_memory, "store no memory: only shapes, parameters, code and times");
+    command.add_option("--reduce", chosen->reduction.in,
+                       "run no program, but write a smaller capture of the one in this folder, without memory that "
+                       "decides neither what is executed nor where it reads and writes");
+    command
+        .add_option("--launch", chosen->launch_numbers,
+                    "with --reduce: only this launch, by its number in the capture; given once for each")
+        .one_value_each();
+    command
+        .add_option("--time-limit", chosen->time_limit_s,
+                    "with --reduce: longest time that one launch may take, in seconds; then all of its memory is kept")
+        .capture_default_str()
+        .positive();
+    command.add_flag("--unproven", chosen->reduction.unproven,
+                     "with --reduce: also leave out large buffers of launches that cannot be executed here, or not in "
+                     "time; the capture says so");
     command.add_option("program", options.command, "the program and its arguments, after --")
-        .required()
         .expected(1, kMostArguments);
     command.runs(action, [chosen] { return run_capture(*chosen); });
 }

@@ -7,6 +7,7 @@
 #include "device/cubin.hpp"
 #include "files/output_file.hpp"
 #include "ptx/parser.hpp"
+#include "replay/simulated.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
 
@@ -14,6 +15,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -22,12 +24,17 @@ namespace gputomo::cli {
 namespace {
 
 struct SimulateOptions {
-    std::string file, kernel, device = "sim:gtx280", grid = "1", block = "1", code;
+    std::string file, kernel, device, grid = "1", block = "1", code;
     std::vector<std::string> arguments, dumps;
     std::uint64_t seed = 1;
     std::int64_t shared = 0;
     std::int64_t time_limit_ms = 60'000;
+    std::vector<int> launches;
+    bool check = false;
 };
+
+/// The simulated GPU where --device names none.
+constexpr const char *kDefaultDevice = "sim:gtx280", *kDefaultOfCaptures = "sim:h200";
 
 constexpr std::size_t kLargestCode = std::size_t{64} << 20;
 /// The compute capability whose machine code the simulated GPU executes.
@@ -164,7 +171,70 @@ void print(const sim::Counters& c, Nanoseconds elapsed) {
         fmt::print("{}_hits {}\n{}_misses {}\n", name, hits, name, c.cache_misses.at(name));
 }
 
-int simulate(const SimulateOptions& options) {
+void print(const replay::Difference& different) {
+    fmt::print("differs {}: byte {} is {:#04x}; expected {:#04x}; {} of {} bytes differ\n", different.buffer,
+               different.offset, different.found, different.expected, different.bytes, different.compared);
+}
+
+/// The launches of a capture that are to be run, by their numbers.
+std::vector<std::size_t> chosen_launches(const SimulateOptions& options, const capture::Capture& captured) {
+    std::vector<std::size_t> chosen;
+    for (const int number : options.launches) {
+        if (number < 0 || static_cast<std::size_t>(number) >= captured.launches.size())
+            throw InputError(fmt::format("--launch {}: {} has {} launches, counted from 0", number, options.file,
+                                         captured.launches.size()));
+        chosen.push_back(static_cast<std::size_t>(number));
+    }
+    if (!chosen.empty()) return chosen;
+    for (std::size_t i = 0; i < captured.launches.size(); ++i) {
+        const auto& launch = captured.launches[i];
+        if (!launch.kernel || !launch.buffers) continue;
+        const auto& kernel = captured.kernels[static_cast<std::size_t>(launch.kernel->kernel)];
+        if (options.kernel.empty() || kernel.name == options.kernel) chosen.push_back(i);
+    }
+    if (chosen.empty())
+        throw InputError(fmt::format("{}: no launch with memory{}{}", options.file,
+                                     options.kernel.empty() ? "" : " of the kernel ", options.kernel));
+    return chosen;
+}
+
+/// Runs launches of a capture, each on a GPU of its own, so that all begin with cold caches. Exits with 1 where results
+/// differ, or where a launch cannot be run and others can.
+int simulate_capture(const SimulateOptions& options) {
+    const auto captured = capture::load(options.file);
+    const auto chosen = chosen_launches(options, captured);
+    int code = 0;
+    for (const auto number : chosen) {
+        const auto& launch = captured.launches[number];
+        if (launch.kernel)
+            fmt::print("launch {} {}\n", number,
+                       captured.kernels[static_cast<std::size_t>(launch.kernel->kernel)].readable);
+        try {
+            const auto gpu =
+                open_simulated(options.device.empty() ? kDefaultOfCaptures : options.device, options.seed, 0);
+            check_machine_code(*gpu);
+            const auto simulated = replay::simulate(*gpu, captured, launch,
+                                                    std::chrono::milliseconds(options.time_limit_ms), options.check);
+            print(simulated.counters, simulated.elapsed);
+            print(simulated.code, simulated.counters, *gpu);
+            for (const auto& different : simulated.differences) print(different);
+            if (options.check && simulated.differences.empty()) fmt::print("results as captured\n");
+            if (!simulated.differences.empty()) code = 1;
+        } catch (const Error& error) {
+            if (chosen.size() == 1) throw;
+            fmt::print("failed {}\n", error.what());
+            code = 1;
+        }
+    }
+    return code;
+}
+
+int simulate(SimulateOptions& options) {
+    if (std::filesystem::is_directory(options.file)) return simulate_capture(options);
+    if (options.kernel.empty()) throw InputError("--kernel: missing; expected an entry of the file to run");
+    if (options.check || !options.launches.empty())
+        throw InputError("--check and --launch: expected the folder of a capture, not a file");
+    if (options.device.empty()) options.device = kDefaultDevice;
     const auto gpu = open_simulated(options.device, options.seed, 0);
     const Program program = read_program(options, *gpu);
     device::Launch launch{.grid = dimensions(options.grid, "--grid"), .block = dimensions(options.block, "--block")};
@@ -193,9 +263,15 @@ void add_simulate(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<SimulateOptions>();
     Command command(parent, "simulate",
                     "Run a kernel, in PTX or machine code, on a simulated GPU and print its counters");
-    command.add_option("file", options->file, "PTX file, or cubin for sm_90").required();
-    command.add_option("--kernel", options->kernel, "entry of the file to run").required();
-    command.add_option("--device", options->device, "simulated GPU: sim:NAME or sim:FILE.json").capture_default_str();
+    command.add_option("file", options->file, "PTX file, cubin for sm_90, or folder of a capture").required();
+    command.add_option("--kernel", options->kernel,
+                       "entry of the file to run; of a capture, all launches of this kernel that have memory");
+    command.add_option("--launch", options->launches, "of a capture: the launch of this number; given once for each")
+        .one_value_each();
+    command.add_flag("--check", options->check,
+                     "of a capture with results: compare memory after the launch with the GPU's");
+    command.add_option("--device", options->device,
+                       "simulated GPU: sim:NAME or sim:FILE.json (default: sim:gtx280; for a capture sim:h200)");
     command
         .add_option("--code", options->code,
                     "what is executed: ptx, or sass (machine code of sm_90; of a PTX file what the ptxas on the PATH "

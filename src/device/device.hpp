@@ -64,6 +64,13 @@ public:
         bytes_.insert(bytes_.end(), raw, raw + sizeof(T));
         return *this;
     }
+    /// Adds a parameter at this byte of the parameter space, behind those that were added before.
+    Arguments& add_at(std::size_t offset, std::span<const std::byte> value) {
+        bytes_.resize(offset);
+        offsets_.push_back(offset);
+        bytes_.insert(bytes_.end(), value.begin(), value.end());
+        return *this;
+    }
     [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
     /// Byte offset of each parameter in bytes().
     [[nodiscard]] std::span<const std::size_t> offsets() const { return offsets_; }

@@ -133,6 +133,9 @@ public:
     }
 
     device::Address allocate(Bytes size) override { return memory_.allocate(static_cast<std::uint64_t>(size.count())); }
+    void allocate_at(device::Address address, Bytes size) override {
+        memory_.allocate_at(address, static_cast<std::uint64_t>(size.count()));
+    }
     void free(device::Address address) noexcept override { memory_.free(address); }
     void copy_to_device(device::Address to, std::span<const std::byte> from) override {
         if (!from.empty()) std::memcpy(at(to, from.size(), "copy to device"), from.data(), from.size());

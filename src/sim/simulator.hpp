@@ -34,6 +34,8 @@ struct ExecutedCode {
 
 class SimulatedDevice : public device::Device {
 public:
+    /// Allocates at a given address. Throws DeviceError when something is there already.
+    virtual void allocate_at(device::Address address, Bytes size) = 0;
     /// Counters of the last finished launch.
     [[nodiscard]] virtual const Counters& counters() const = 0;
     /// What the last finished launch executed.

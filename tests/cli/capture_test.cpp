@@ -42,5 +42,20 @@ TEST_F(CaptureCommand, RefusesWhatItCannotDo) {
     EXPECT_THAT(run({"capture", "--out", "full", "--", "true"}).err, HasSubstr("something that is not a capture"));
 }
 
+TEST_F(CaptureCommand, ReductionNeedsACaptureWithMemory) {
+    EXPECT_THAT(run({"capture", "--out", "small"}).err, HasSubstr("program: missing"));
+    EXPECT_THAT(run({"capture", "--reduce", "absent", "--out", "small"}).err, HasSubstr("found no capture.json"));
+    ASSERT_EQ(run({"capture", "--out", "c", "--", "true"}).code, 0);
+    const auto none = run({"capture", "--reduce", "c", "--out", "small"});
+    EXPECT_EQ(none.code, 2);
+    EXPECT_THAT(none.err, HasSubstr("c: no launch of a kernel that was asked for has memory"));
+    EXPECT_THAT(run({"capture", "--reduce", "c", "--out", "small", "--launch", "3"}).err,
+                HasSubstr("--launch 3: c has 0 launches"));
+    EXPECT_THAT(run({"capture", "--reduce", "c", "--out", "small", "--kernel", "("}).err, HasSubstr("--kernel (:"));
+    const auto both = run({"capture", "--reduce", "c", "--out", "small", "--", "true"});
+    EXPECT_EQ(both.code, 2);
+    EXPECT_THAT(both.err, HasSubstr("found a program too"));
+}
+
 }  // namespace
 }  // namespace gputomo::cli::testing

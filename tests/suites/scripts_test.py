@@ -263,6 +263,57 @@ def test_run(folder):
     assert "cannot read" in script("record", "--out", folder / "none", "--gpu", "x").stderr
 
 
+def test_capture(folder):
+    """Which launch is captured and reduced, with a stand-in for gputomo that writes an index."""
+    measure = module()
+    captured = {"kernels": [{"name": "other"}, {"name": "k"}], "launches": [
+        {"launch": {"kernel": 1, "grid": [1, 1, 1], "block": [32, 1, 1]}, "buffers": []},
+        {"launch": {"kernel": 0, "grid": [8, 1, 1], "block": [32, 1, 1]}, "buffers": []},
+        {"launch": {"kernel": 1, "grid": [8, 1, 1], "block": [32, 1, 1]}, "buffers": []},
+        {"graph": 0}, {"launch": {"kernel": 1, "grid": [8, 1, 1], "block": [32, 1, 1]}}]}
+    entry = {"program": "p", "kernel": "k", "launch": 1, "grid": [8, 1, 1], "block": [32, 1, 1],
+             "measured": {"x": {"counters": {}}}}
+    assert measure.launch_number(captured, {}, entry) == 2
+    assert measure.launch_number(captured, {}, {**entry, "launch": 0}) is None, "another shape"
+    assert measure.launch_number(captured, {}, {**entry, "launch": 2}) is None, "no memory"
+    assert measure.launch_number(captured, {"kernels": "k"}, {**entry, "launch": 0}) == 2, "no library counts launches"
+
+    for name, content in (("suites/held-out", None), ("scripts", None), ("p", None)):
+        (folder / name).mkdir(parents=True)
+    shutil.copy(SOURCE / "scripts" / "repeat_main.c", folder / "scripts")
+    program = {"suite": "s", "program": "p", "path": "p", "arguments": "1 2", "files": ["p.cu"]}
+    (folder / "suites" / "programs.json").write_text(json.dumps([program, {**program, "program": "absent"}]))
+    (folder / "suites" / "s.json").write_text(json.dumps({"entries": [entry, {**entry, "program": "absent"}]}))
+    (folder / "s" / "p").mkdir(parents=True)
+    (folder / "s__p").touch()
+    gputomo = folder / "gputomo"
+    gputomo.write_text(f"""#!{sys.executable}
+import json, os, pathlib, sys
+options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+out = pathlib.Path(options["--out"])
+out.mkdir(exist_ok=True)
+if "--reduce" in options:
+    assert (pathlib.Path(options["--reduce"]) / "capture.json").exists() and options["--launch"] == "2", options
+    (out / "capture.json").write_text("small")
+    print("reduced")
+else:
+    assert options["--kernel"] == "^(k)$" and options["--launches"] == "0:2", options
+    assert pathlib.Path(os.environ["GPUTOMO_LAUNCHES"]).read_text() == "1 k\\n"
+    (out / "capture.json").write_text({json.dumps(json.dumps(captured))})
+""")
+    gputomo.chmod(0o755)
+    measure.ROOT = folder
+    options = argparse_like(programs=folder / "suites" / "programs.json", out=folder / "captures", sources=folder,
+                            executables=folder, gputomo=gputomo, parallel=2, seconds=60, program_seconds=20,
+                            reduction_seconds=10, max_memory=1000)
+    measure.capture(options)
+    small = measure.capture_folder(folder / "captures", "s", entry) / "capture.json"
+    assert small.read_text() == "small"
+    assert [path.name for path in (folder / "captures").iterdir()] == ["s"], "whole captures are deleted"
+    gputomo.unlink()
+    measure.capture(options)  # what is there is left alone
+
+
 def test_tutorial(folder):
     """The driver of PyTorch's operations and Triton's tutorials, with stand-ins that print what is called."""
     for package in ("torch", "triton"):
@@ -351,7 +402,7 @@ def main():
             print(f"skipped: no {tool} on the PATH")
             sys.exit(77)
     test_names()
-    for test in (test_repetition, test_record, test_run, test_tutorial, test_fetch):
+    for test in (test_repetition, test_record, test_run, test_capture, test_tutorial, test_fetch):
         with tempfile.TemporaryDirectory() as folder:
             test(pathlib.Path(folder).resolve())
 

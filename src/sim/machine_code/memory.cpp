@@ -4,6 +4,7 @@
 #include "sim/exec/half_format.hpp"
 #include "sim/exec/lane_fault.hpp"
 #include "sim/exec/program.hpp"
+#include "sim/machine_code/run.hpp"
 #include "sim/machine_code/warp.hpp"
 
 #include <fmt/format.h>
@@ -16,8 +17,6 @@ namespace {
 
 using sass::Modifier;
 using sass::Operation;
-
-enum class Space : std::uint8_t { generic, global, shared, local };
 
 /// The address that a lane computes.
 std::uint64_t address_at(const Warp& warp, const Address& address, Space space, int lane) {
@@ -38,7 +37,7 @@ std::uint64_t address_at(const Warp& warp, const Address& address, Space space, 
 }
 
 /// The host's bytes behind an address; throws LaneFault where there are none. Leaves the address in the block's state.
-std::byte* bytes_at(Warp& warp, Space space, std::uint64_t address, std::uint64_t bytes, int lane) {
+std::byte* bytes_at(Warp& warp, Space space, Access access, std::uint64_t address, std::uint64_t bytes, int lane) {
     warp.block->addresses[static_cast<std::size_t>(lane)] = address;
     std::uint64_t offset = address;
     if (space == Space::generic) {
@@ -62,6 +61,7 @@ std::byte* bytes_at(Warp& warp, Space space, std::uint64_t address, std::uint64_
     if (found == nullptr) throw LaneFault(lane, fmt::format("illegal address 0x{:x} ({} bytes)", address, bytes));
     if (address % bytes != 0)
         throw LaneFault(lane, fmt::format("misaligned address 0x{:x} ({} bytes)", address, bytes));
+    if (warp.block->observer != nullptr) warp.block->observer->access(space, access, offset, bytes);
     return found;
 }
 
@@ -85,7 +85,8 @@ void load(Warp& warp, const Step& step, std::uint32_t mask) {
     std::array<std::uint32_t*, 4> out{};
     for (int i = 0; i < words; ++i) out[static_cast<std::size_t>(i)] = warp.result(step, i);
     for_lanes(mask, [&](int l) {
-        const std::byte* const from = bytes_at(warp, space, address_at(warp, step.address, space, l), step.bytes, l);
+        const std::byte* const from =
+            bytes_at(warp, space, Access::read, address_at(warp, step.address, space, l), step.bytes, l);
         std::array<std::uint32_t, 4> values{};
         std::memcpy(values.data(), from, step.bytes);
         for (std::size_t i = 0; i < static_cast<std::size_t>(words); ++i) out[i][l] = extended(values[i], width);
@@ -101,8 +102,8 @@ void store(Warp& warp, const Step& step, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
         std::array<std::uint32_t, 4> values{};
         for (std::size_t i = 0; i < static_cast<std::size_t>(words); ++i) values[i] = from[i].raw(l);
-        std::memcpy(bytes_at(warp, space, address_at(warp, step.address, space, l), step.bytes, l), values.data(),
-                    step.bytes);
+        std::memcpy(bytes_at(warp, space, Access::write, address_at(warp, step.address, space, l), step.bytes, l),
+                    values.data(), step.bytes);
     });
 }
 
@@ -123,6 +124,8 @@ void load_constant(Warp& warp, const Step& step, std::uint32_t mask) {
         if (offset + step.bytes > 4 * bank.size())
             throw LaneFault(l, fmt::format("illegal offset {:#x} in constant bank {} of {:#x} bytes", offset, step.bank,
                                            4 * bank.size()));
+        if (warp.block->observer != nullptr)
+            warp.block->observer->access(Space::constant, Access::read, offset, step.bytes);
         std::memcpy(words.data(), bytes + offset, step.bytes);
         low[l] = extended(words[0], width);
         if (high != nullptr) high[l] = words[1];
@@ -140,7 +143,7 @@ void copy_to_shared(Warp& warp, const Step& step, std::uint32_t mask) {
         const std::uint64_t address = address_at(warp, step.address, Space::global, l);
         warp.block->addresses[lane] = address;
         if ((copied >> l & 1) != 0)
-            std::memcpy(to, bytes_at(warp, Space::global, address, step.bytes, l), step.bytes);
+            std::memcpy(to, bytes_at(warp, Space::global, Access::read, address, step.bytes, l), step.bytes);
         else
             std::memset(to, 0, step.bytes);
     });
@@ -213,7 +216,7 @@ void atomic(Warp& warp, const Step& step, std::uint32_t mask) {
     const View a_high = wide ? warp.view(step, 0, 1) : a, b_high = wide && second ? warp.view(step, 1, 1) : b;
     std::uint32_t *const low = warp.result(step), *const high = wide ? warp.result(step, 1) : nullptr;
     for_lanes(mask, [&](int l) {
-        std::byte* const at = bytes_at(warp, space, address_at(warp, step.address, space, l), bytes, l);
+        std::byte* const at = bytes_at(warp, space, Access::atomic, address_at(warp, step.address, space, l), bytes, l);
         const std::uint64_t first = a.raw(l) | (wide ? std::uint64_t{a_high.raw(l)} << 32 : 0);
         const std::uint64_t other = b.raw(l) | (wide ? std::uint64_t{b_high.raw(l)} << 32 : 0);
         const std::uint64_t old = perform(kind.number, kind.mode, at, first, other);
@@ -231,7 +234,9 @@ void atomic(Warp& warp, const Step& step, std::uint32_t mask) {
 void count_lanes(Warp& warp, const Step& step, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
         apply_atomic<std::uint32_t>(
-            Atomic::add, bytes_at(warp, Space::shared, address_at(warp, step.address, Space::shared, l), 4, l), 1, 0);
+            Atomic::add,
+            bytes_at(warp, Space::shared, Access::atomic, address_at(warp, step.address, Space::shared, l), 4, l), 1,
+            0);
     });
 }
 
@@ -288,7 +293,8 @@ bool describe_atomic(const sass::Instruction& instruction, AtomicKind& kind) {
 }  // namespace
 
 std::byte* shared_bytes(Warp& warp, const Address& address, std::uint64_t bytes, int lane) {
-    return bytes_at(warp, Space::shared, address_at(warp, address, Space::shared, lane), bytes, lane);
+    // An observer asks for the kind of accesses to global memory alone.
+    return bytes_at(warp, Space::shared, Access::write, address_at(warp, address, Space::shared, lane), bytes, lane);
 }
 
 Execute memory_execution(Step& step) {

@@ -44,6 +44,7 @@ public:
         state_.constants = &constants;
         state_.global = &memory;
         state_.shared = shared_;
+        state_.observer = launch.observer;
         state_.block = {launch.block.x, launch.block.y, launch.block.z};
     }
 
@@ -106,6 +107,7 @@ private:
         const std::uint32_t guard = warp().holds({step.guard.predicate, step.guard.uniform, step.guard.invert});
         const std::uint32_t mask = lanes & guard;
         executed_.thread_instructions[at] += static_cast<std::uint64_t>(std::popcount(mask));
+        if (launch_.observer != nullptr) launch_.observer->execute(at, lanes, mask);
         if (step.flow != Flow::next) {
             if (mask == 0)
                 paths().split(lanes, at + 1);
@@ -241,10 +243,11 @@ Executed run(const MachineProgram& program, const FunctionalLaunch& launch, cons
         block.run({static_cast<std::uint32_t>(index % launch.grid.x),
                    static_cast<std::uint32_t>(index / launch.grid.x % launch.grid.y),
                    static_cast<std::uint32_t>(index / launch.grid.x / launch.grid.y)});
+        return launch.observer == nullptr || launch.observer->end_block(index);
     };
-    if (launch.blocks.empty())
-        for (std::uint64_t index = 0; index < launch.grid.count(); ++index) run_block(index);
-    for (const std::uint64_t index : launch.blocks) run_block(index);
+    const std::uint64_t count = launch.blocks.empty() ? launch.grid.count() : launch.blocks.size();
+    for (std::uint64_t i = 0; i < count; ++i)
+        if (!run_block(launch.blocks.empty() ? i : launch.blocks[i])) break;
     return executed;
 }
 

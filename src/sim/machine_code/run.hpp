@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/device.hpp"
+#include "sim/machine_code/access.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/memory/device_memory.hpp"
 
@@ -14,6 +15,23 @@
 
 namespace gputomo::sim::machine_code {
 
+/// Sees what a launch executes, in the order in which it does. Nothing of this costs time where there is none.
+class Observer {
+public:
+    Observer() = default;
+    Observer(const Observer&) = delete;
+    Observer& operator=(const Observer&) = delete;
+    virtual ~Observer() = default;
+
+    /// An instruction, by its place in the code, of a warp's path with these lanes. The guard holds for `mask`.
+    virtual void execute(std::size_t step, std::uint32_t lanes, std::uint32_t mask) = 0;
+    /// An access of one lane by the instruction of the last execute(), before it is made. `offset` is an address in
+    /// global memory, otherwise the place in the block's shared, the thread's local or a constant bank's memory.
+    virtual void access(Space space, Access access, std::uint64_t offset, std::uint64_t bytes) = 0;
+    /// After each block; false ends the launch there.
+    virtual bool end_block(std::uint64_t index) = 0;
+};
+
 struct FunctionalLaunch {
     device::Dim3 grid;
     device::Dim3 block;
@@ -22,6 +40,7 @@ struct FunctionalLaunch {
     std::vector<std::uint64_t> blocks;      ///< the blocks to run, by linear index; all of them if empty
     /// Warp instructions after which a launch is given up with a TimeLimitError.
     std::uint64_t instruction_limit = std::uint64_t{1} << 40;
+    Observer* observer = nullptr;
 };
 
 /// What was executed.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/exec/lanes.hpp"
+#include "sim/machine_code/access.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/memory/device_memory.hpp"
 
@@ -11,6 +12,8 @@
 #include <vector>
 
 namespace gputomo::sim::machine_code {
+
+class Observer;
 
 inline constexpr std::uint32_t kAllLanes = 0xFFFFFFFF;
 
@@ -22,6 +25,7 @@ struct BlockState {
     std::span<std::byte> shared;
     std::array<std::uint32_t, 3> index{};  ///< in the grid
     std::array<std::uint32_t, 3> block{1, 1, 1};
+    Observer* observer = nullptr;
     /// SR_CLOCK reads it: cycles of the SM, or warp instructions executed so far where there is no time.
     std::uint64_t clock = 0;
     std::uint64_t nanoseconds = 0;  ///< SR_GLOBALTIMER

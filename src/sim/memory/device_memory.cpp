@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <iterator>
 
 namespace gputomo::sim {
 namespace {
@@ -29,20 +30,45 @@ std::shared_ptr<std::byte> zeroed(std::uint64_t bytes) {
 
 }  // namespace
 
-std::uint64_t DeviceMemory::add(Range range, std::uint64_t alignment) {
+void DeviceMemory::back(Range& range) {
     if (range.backed == 0) throw DeviceError("allocate: 0 bytes were asked for; expected at least 1");
     if (range.backed > capacity_ - std::min(capacity_, used_))
         throw DeviceError(fmt::format("allocate: out of memory ({} bytes asked, {} of {} free)", range.backed,
                                       capacity_ - used_, capacity_));
     range.bytes = zeroed(range.backed);
+    used_ += range.backed;
+    last_ = {};
+}
+
+std::uint64_t DeviceMemory::add(Range range, std::uint64_t alignment) {
+    back(range);
     range.physical = next_physical_ = round_up(next_physical_, alignment);
     next_physical_ += range.backed;
-    const std::uint64_t base = next_virtual_ = round_up(next_virtual_, alignment);
+    std::uint64_t base = round_up(next_virtual_, alignment);
+    while (const std::uint64_t end = end_of_overlap(base, range.size)) base = round_up(end, alignment);
+    next_virtual_ = base;
     next_virtual_ += range.size + kSmallestAlignment;  // a gap, so that an overrun is an illegal address
-    used_ += range.backed;
     ranges_.emplace(base, std::move(range));
-    last_ = {};
     return base;
+}
+
+std::uint64_t DeviceMemory::end_of_overlap(std::uint64_t address, std::uint64_t bytes) const {
+    const auto after = ranges_.lower_bound(address);
+    if (after != ranges_.end() && after->first - address < bytes) return after->first + after->second.size;
+    if (after == ranges_.begin()) return 0;
+    const auto& [base, range] = *std::prev(after);
+    return address - base < range.size ? base + range.size : 0;
+}
+
+void DeviceMemory::allocate_at(std::uint64_t address, std::uint64_t bytes) {
+    if (address > ~std::uint64_t{0} - bytes || end_of_overlap(address, bytes) != 0)
+        throw DeviceError(fmt::format("allocate: {} bytes at {:#x}; expected a place that is free", bytes, address));
+    Range range{bytes, bytes, bytes, 0, nullptr};
+    back(range);
+    // The place within a page of the driver is that of the address.
+    range.physical = round_up(next_physical_, kLargestAlignment) + address % kLargestAlignment;
+    next_physical_ = range.physical + bytes;
+    ranges_.emplace(address, std::move(range));
 }
 
 std::uint64_t DeviceMemory::allocate(std::uint64_t bytes) {

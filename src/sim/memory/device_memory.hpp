@@ -17,6 +17,8 @@ public:
 
     /// Throws DeviceError when the capacity is used up.
     std::uint64_t allocate(std::uint64_t bytes);
+    /// Allocates at a given address. Throws DeviceError when something is there already or the capacity is used up.
+    void allocate_at(std::uint64_t address, std::uint64_t bytes);
     /// Maps one physical allocation at window / stride places (device::Device::map_aliased).
     std::uint64_t map_aliased(std::uint64_t physical_bytes, std::uint64_t stride, std::uint64_t window);
     /// Unknown addresses are ignored, as a destructor needs.
@@ -41,6 +43,10 @@ private:
         std::uint64_t base = 0;
         const Range* range = nullptr;
     };
+    /// Where the first allocation ends that overlaps this range; 0 if there is none.
+    [[nodiscard]] std::uint64_t end_of_overlap(std::uint64_t address, std::uint64_t bytes) const;
+    /// Makes the bytes behind a range and counts them.
+    void back(Range& range);
     std::uint64_t add(Range range, std::uint64_t alignment);
     [[nodiscard]] const Found& find(std::uint64_t address) const;
 
