@@ -1,7 +1,9 @@
 // Speed of the simulated GPU: warp instructions, loads of a pointer chase, or transactions per second.
 #include "machine/json.hpp"
 #include "ptx/builder.hpp"
+#include "sim/completion.hpp"
 #include "sim/simulator.hpp"
+#include "units/file.hpp"
 
 #include <benchmark/benchmark.h>
 
@@ -120,6 +122,25 @@ void exchange(benchmark::State& state) {
     launch_repeatedly(state, *gpu, k, launch, warp_instructions);
 }
 BENCHMARK(exchange)->Unit(benchmark::kMillisecond);
+
+/// A tiled matrix multiplication as machine code: 132 blocks on a simulated H200.
+void machine_code(benchmark::State& state) {
+    constexpr std::uint32_t kTile = 64, kDepth = 128;
+    const auto gpu = make_device(completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine, {});
+    const auto module = gpu->load(read_file(GPUTOMO_SOURCE_DIR "/tests/machine_code/fixtures/sgemm.cubin", "a cubin"));
+    constexpr std::uint32_t kColumns = 12 * kTile, kRows = 11 * kTile;
+    const device::Buffer a(*gpu, Bytes(4 * kRows * kDepth)), b(*gpu, Bytes(4 * kDepth * kColumns)),
+        c(*gpu, Bytes(4 * kRows * kColumns));
+    device::Launch launch{.grid = {12, 11}, .block = {256}, .time_limit = std::chrono::minutes(5)};
+    launch.arguments.add(a.address()).add(b.address()).add(c.address()).add(kColumns).add(kDepth);
+    double items = 0;
+    for (auto _ : state) {
+        module->kernel("sgemm").launch(launch);
+        items += warp_instructions(gpu->counters());
+    }
+    state.SetItemsProcessed(static_cast<std::int64_t>(items));
+}
+BENCHMARK(machine_code)->Unit(benchmark::kMillisecond);
 
 /// Every thread reads and writes 16 bytes of its own: the speed of the memory system.
 void stream(benchmark::State& state) {

@@ -3,8 +3,11 @@
 #include "sim/machine_code/rounding.hpp"
 #include "sim/machine_code/warp.hpp"
 
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <numbers>
 
@@ -34,6 +37,72 @@ void single(Warp& warp, const Step& step, std::uint32_t mask) {
             rounded_result(rounding, function, float_of(a[l], flush), float_of(b[l], flush), float_of(c[l], flush));
         out[l] = result_bits(value, flush, saturate);
     });
+}
+
+using LaneFloats = std::array<float, kWarpSize>;
+
+/// All lanes of a value, as one array that the compiler can use vector instructions on.
+LaneFloats floats_of(const View& view, bool flush) {
+    std::array<std::uint32_t, kWarpSize> bits{};
+    if (view.step == 0)
+        bits.fill(view[0]);
+    else
+        for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = (view.bits[i] & view.keep) ^ view.flip;
+    if (flush)
+        for (auto& word : bits) word = is_subnormal(word) ? word & 0x80000000 : word;
+    return std::bit_cast<LaneFloats>(bits);
+}
+
+void sums(const LaneFloats& a, const LaneFloats& b, const LaneFloats&, LaneFloats& out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = a[i] + b[i];
+}
+
+void products(const LaneFloats& a, const LaneFloats& b, const LaneFloats&, LaneFloats& out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = a[i] * b[i];
+}
+
+#if defined(__x86_64__)
+/// For processors with fused multiply-add, which the build does not ask for.
+__attribute__((target("fma,avx2"))) void fused_by_processor(const LaneFloats& a, const LaneFloats& b,
+                                                            const LaneFloats& c, LaneFloats& out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = __builtin_fmaf(a[i], b[i], c[i]);
+}
+#endif
+
+void fused(const LaneFloats& a, const LaneFloats& b, const LaneFloats& c, LaneFloats& out) {
+#if defined(__x86_64__)
+    static const bool by_processor = __builtin_cpu_supports("fma") != 0 && __builtin_cpu_supports("avx2") != 0;
+    if (by_processor) return fused_by_processor(a, b, c, out);
+#endif
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::fma(a[i], b[i], c[i]);
+}
+
+/// As single(), where the result is rounded to nearest and not saturated: for all lanes together.
+template <auto function, int operands, bool flush>
+void all_lanes(Warp& warp, const Step& step, std::uint32_t mask) {
+    const LaneFloats a = floats_of(warp.view(step, 0), flush), b = floats_of(warp.view(step, 1), flush);
+    const LaneFloats c = operands > 2 ? floats_of(warp.view(step, 2), flush) : b;
+    LaneFloats values;
+    function(a, b, c, values);
+    auto bits = std::bit_cast<std::array<std::uint32_t, kWarpSize>>(values);
+    constexpr std::uint32_t kMagnitude = 0x7FFFFFFF, kInfinite = 0x7F800000;
+    for (auto& word : bits) word = (word & kMagnitude) > kInfinite ? kNaN : word;
+    if (flush)
+        for (auto& word : bits) word = is_subnormal(word) ? word & 0x80000000 : word;
+    std::uint32_t* const out = warp.result(step);
+    if (mask == kAllLanes)
+        std::memcpy(out, bits.data(), sizeof bits);
+    else
+        for_lanes(mask, [&](int l) { out[l] = bits[static_cast<std::size_t>(l)]; });
+}
+
+/// The function for an instruction that works on floats.
+template <auto each, auto together, int operands>
+Execute for_floats(const sass::Instruction& instruction) {
+    const bool plain =
+        !is_directed(rounding_of(instruction.value(Modifier::rounding))) && instruction.value(Modifier::saturate) == 0;
+    if (!plain) return single<each, operands>;
+    return flushes(instruction) ? all_lanes<together, operands, true> : all_lanes<together, operands, false>;
 }
 
 void store(std::uint32_t* low, std::uint32_t* high, int lane, std::uint64_t bits) {
@@ -208,9 +277,11 @@ Execute float_execution(Step& step) {
     if (instruction.value(Modifier::denormals) == kMultiplyZero || instruction.value(Modifier::xorsign) != 0)
         return nullptr;
     switch (instruction.operation) {
-        case Operation::FADD: return single<kSum, 2>;
-        case Operation::FMUL: return instruction.value(Modifier::scale) == kNoScale ? single<kProduct, 2> : nullptr;
-        case Operation::FFMA: return single<kFused, 3>;
+        case Operation::FADD: return for_floats<kSum, sums, 2>(instruction);
+        case Operation::FMUL:
+            return instruction.value(Modifier::scale) == kNoScale ? for_floats<kProduct, products, 2>(instruction)
+                                                                  : nullptr;
+        case Operation::FFMA: return for_floats<kFused, fused, 3>(instruction);
         case Operation::DADD: return twice<kSum, 2>;
         case Operation::DMUL: return twice<kProduct, 2>;
         case Operation::DFMA: return twice<kFused, 3>;

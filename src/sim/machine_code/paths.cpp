@@ -6,8 +6,7 @@
 
 namespace gputomo::sim::machine_code {
 
-Path* Paths::current() {
-    if (current_ < all_.size() && all_[current_].state == Path::State::ready) return &all_[current_];
+Path* Paths::another() {
     const auto found = std::ranges::find(all_, Path::State::ready, &Path::state);
     if (found == all_.end()) return nullptr;
     current_ = static_cast<std::size_t>(found - all_.begin());

@@ -37,7 +37,10 @@ public:
     }
 
     /// The path to execute; nullptr where none is ready. It may be invalidated by any change.
-    [[nodiscard]] Path* current();
+    [[nodiscard]] Path* current() {
+        if (current_ < all_.size() && all_[current_].state == Path::State::ready) return &all_[current_];
+        return another();
+    }
     [[nodiscard]] const std::vector<Path>& all() const { return all_; }
     [[nodiscard]] std::uint32_t exited() const { return exited_; }
     /// Lanes that have not ended.
@@ -62,6 +65,8 @@ public:
     void release_block_barrier(std::uint8_t barrier);
 
 private:
+    /// Makes the first ready path current; nullptr where there is none.
+    [[nodiscard]] Path* another();
     /// Whether a waiting path may go on.
     [[nodiscard]] bool satisfied(const Path& path, const std::array<Warp::Row, 16>& convergence) const;
     /// Joins ready paths that were released at the same instruction.

@@ -38,6 +38,9 @@ struct SassNeeds {
     std::uint8_t read_barrier = sass::kNoBarrier;
     std::uint8_t conflict_slots = 0;  ///< issue slots that register bank conflicts add
     bool on_cores = false;            ///< runs on the CUDA cores
+    /// Registers that it reads or writes; 0xFF: none. The host fetches them into its caches ahead of the issue.
+    std::array<std::uint8_t, 4> touched{sass::kZeroRegister, sass::kZeroRegister, sass::kZeroRegister,
+                                        sass::kZeroRegister};
 };
 
 /// The dependence barriers of a warp: when the instructions that were issued with each have completed.
@@ -96,6 +99,7 @@ private:
 
     // ---- instructions (sass_issue.cpp)
     void find_needs();
+    static void fetch_registers(const Warp& warp, const SassNeeds& needs);
     void prepare(Warp& warp, double now);
     void execute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     void compute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
