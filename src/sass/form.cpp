@@ -107,7 +107,7 @@ public:
         form_.fixed_mask = form_.fixed_mask | ~used_;
         form_.index_of.fill(-1);
         for (std::size_t i = 0; i < form_.modifiers.size(); ++i)
-            form_.index_of[static_cast<std::size_t>(form_.modifiers[i].modifier)] = static_cast<std::int8_t>(i);
+            form_.index_of[static_cast<std::size_t>(form_.modifiers[i].modifier)] = static_cast<std::int16_t>(i);
         if (form_.modifiers.size() > Instruction::kMaxModifiers || form_.slots.size() > Instruction::kMaxOperands)
             broken(row_, row_.operands, "more modifiers or operands than an instruction has room for");
         return std::move(form_);

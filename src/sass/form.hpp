@@ -71,7 +71,7 @@ struct Form {
     std::vector<ModifierField> modifiers;
     std::vector<Slot> slots;
     /// Index of a modifier in `modifiers`; -1 where the form does not have it.
-    std::array<std::int8_t, static_cast<std::size_t>(Modifier::count)> index_of{};
+    std::array<std::int16_t, static_cast<std::size_t>(Modifier::count)> index_of{};
 };
 
 /// All forms with these bits 0 to 11.

@@ -34,7 +34,7 @@ using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
-using json = nlohmann::json;
+using nlohmann::json;
 
 class Outputs : public testing::ProgramTest {
 protected:

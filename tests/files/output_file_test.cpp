@@ -35,7 +35,11 @@ protected:
         fs::remove_all(folder);
         fs::create_directories(folder);
     }
+
+public:
     ~FolderTest() override { fs::remove_all(folder); }
+
+protected:
     static std::string content(const fs::path& file) {
         std::ifstream in(file, std::ios::binary);
         return {std::istreambuf_iterator<char>(in), {}};

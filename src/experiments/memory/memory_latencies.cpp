@@ -44,8 +44,10 @@ std::int64_t count_of(const Histogram& histogram) {
 double percentile(const Histogram& histogram, int percent) {
     const double wanted = percent / 100.0 * static_cast<double>(count_of(histogram));
     std::int64_t below = 0;
-    for (const auto& [cycles, count] : histogram)
-        if (static_cast<double>(below += count) >= wanted) return static_cast<double>(cycles);
+    for (const auto& [cycles, count] : histogram) {
+        below += count;
+        if (static_cast<double>(below) >= wanted) return static_cast<double>(cycles);
+    }
     return static_cast<double>(histogram.rbegin()->first);
 }
 
