@@ -125,7 +125,7 @@ TEST_F(Errors, FaultyPtxFilesAreNamedWithTheLine) {
     expect(2, {"simulate", "broken.ptx", "--kernel", "k"},
            {"broken.ptx:7: ", "'add.q32'", "\n    add.q32 %r1, %r0, 2;"});
     expect(2, {"simulate", "none.ptx", "--kernel", "k"}, {"none.ptx: cannot be opened"});
-    expect(2, {"simulate", ".", "--kernel", "k"}, {".: is a folder"});
+    expect(2, {"simulate", ".", "--kernel", "k"}, {".: found no capture.json", "gputomo capture --out"});
     write_kernel("good.ptx", " ret;\n");
     expect(2, {"simulate", "good.ptx", "--kernel", "kernel"}, {"good.ptx: ", "'kernel'", "one of k"});
     expect(2, {"simulate", "good.ptx"}, {"--kernel"});

@@ -249,7 +249,6 @@ TEST_F(Outputs, FoldersAsInputsAreNamedAsSuch) {
          std::vector<std::vector<std::string>>{{"diff", "folder", "sim:gtx280"},
                                                {"report", "folder", "--out", "r.html"},
                                                {"export", "--to", "csv", "folder"},
-                                               {"simulate", "folder", "--kernel", "k"},
                                                {"predict", "folder", "--kernel", "k", "--machine", "sim:gtx280"}}) {
         const auto ran = run(arguments);
         EXPECT_EQ(ran.code, 2);

@@ -24,9 +24,9 @@ struct Family {
     std::vector<Opcode> operations;
 };
 
-/// The units have the names of pipelines that scans give. "sp" adds and multiplies floats, and "int" does integers and
-/// logic. "sfu" is the multi-function unit, and "dpu" does double precision. "lanes" exchanges values between lanes.
-/// "tensor" multiplies matrices.
+/// The units have the names of pipelines that scans give. The unit "sp" adds and multiplies floats, and "int" does
+/// integers and logic. The unit "sfu" is the multi-function unit, and "dpu" does double precision. The unit "lanes"
+/// exchanges values between lanes, and "tensor" multiplies matrices.
 const std::vector<Family>& families() {
     static const std::vector<Family> rows{
         {"sp", "add.f32", true, {Opcode::FADD}},
