@@ -53,6 +53,16 @@ struct KernelShape {
     std::size_t parameters = 0;  ///< how many
 };
 
+/// Where a parameter lies in the kernel's parameter space.
+struct ParameterPlace {
+    std::size_t offset = 0, bytes = 0;
+};
+
+/// The parameter space of a launch, `bytes` long. Throws DeviceError where the arguments do not fit the parameters.
+[[nodiscard]] std::vector<std::byte> packed_parameters(const std::string& kernel,
+                                                       const std::vector<ParameterPlace>& places, std::size_t bytes,
+                                                       const device::Arguments& arguments);
+
 class Engine {
 public:
     Engine(const Engine&) = delete;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace gputomo::sim {
@@ -29,6 +30,26 @@ SmSpec sm_spec_of(const machine::Machine& machine) {
 }
 
 }  // namespace
+
+std::vector<std::byte> packed_parameters(const std::string& kernel, const std::vector<ParameterPlace>& places,
+                                         std::size_t bytes, const device::Arguments& arguments) {
+    const auto offsets = arguments.offsets();
+    if (offsets.size() != places.size())
+        throw DeviceError(
+            fmt::format("launch of {}: {} arguments given; expected {}", kernel, offsets.size(), places.size()));
+    std::vector<std::byte> space(bytes);
+    const auto given = arguments.bytes();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const ParameterPlace& place = places[i];
+        const std::size_t from = offsets[i];
+        const std::size_t end = i + 1 < offsets.size() ? offsets[i + 1] : given.size();
+        if (end - from < place.bytes || place.offset + place.bytes > space.size())
+            throw DeviceError(
+                fmt::format("launch of {}: argument {} has {} bytes; expected {}", kernel, i, end - from, place.bytes));
+        std::memcpy(space.data() + place.offset, given.data() + from, place.bytes);
+    }
+    return space;
+}
 
 Engine::Engine(const LaunchSetup& setup, KernelShape shape, Counters& counters)
     : setup_(setup),

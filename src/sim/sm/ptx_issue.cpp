@@ -3,12 +3,10 @@
 #include "sim/exec/lanes.hpp"
 #include "sim/sm/ptx_engine.hpp"
 #include "sim/sm/warp_members.hpp"
-#include "units/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 namespace gputomo::sim {
 namespace {
@@ -24,22 +22,10 @@ void compute_by_members(const Operation& op, LaneValues* registers, std::uint32_
     }
 }
 
-std::vector<std::byte> packed_parameters(const Program& program, const device::Arguments& arguments) {
-    if (arguments.offsets().size() != program.parameters.size())
-        throw DeviceError(fmt::format("launch of {}: {} arguments given; expected {}", program.name,
-                                      arguments.offsets().size(), program.parameters.size()));
-    std::vector<std::byte> bytes(program.parameter_bytes);
-    const auto given = arguments.bytes();
-    for (std::size_t i = 0; i < program.parameters.size(); ++i) {
-        const auto& parameter = program.parameters[i];
-        const std::size_t from = arguments.offsets()[i];
-        const std::size_t end = i + 1 < arguments.offsets().size() ? arguments.offsets()[i + 1] : given.size();
-        if (end - from < parameter.size)
-            throw DeviceError(fmt::format("launch of {}: argument {} has {} bytes; expected {}", program.name, i,
-                                          end - from, parameter.size));
-        std::memcpy(bytes.data() + parameter.offset, given.data() + from, parameter.size);
-    }
-    return bytes;
+std::vector<std::byte> parameter_bytes(const Program& program, const device::Arguments& arguments) {
+    std::vector<ParameterPlace> places;
+    for (const auto& parameter : program.parameters) places.push_back({parameter.offset, parameter.size});
+    return packed_parameters(program.name, places, program.parameter_bytes, arguments);
 }
 
 KernelShape shape_of(const LoadedKernel& kernel, const machine::Machine& machine) {
@@ -64,7 +50,7 @@ PtxEngine::PtxEngine(const LaunchSetup& setup, const LoadedKernel& kernel, Count
     : Engine(setup, shape_of(kernel, setup.machine), counters),
       kernel_(kernel),
       program_(kernel.program),
-      parameters_(packed_parameters(program_, setup.launch.arguments)),
+      parameters_(parameter_bytes(program_, setup.launch.arguments)),
       divergence_(setup.machine.issue.divergence.value_or("stack") == "independent" ? Divergence::independent
                                                                                     : Divergence::stack),
       taken_first_(setup.machine.issue.first_path.value_or("taken") == "taken") {

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 namespace gputomo::sim {
 namespace {
@@ -26,21 +25,9 @@ using Opcode = sass::Operation;
 constexpr std::uint32_t kTurnOfPath = 2000;
 
 std::vector<std::byte> parameter_bytes(const MachineProgram& program, const device::Arguments& arguments) {
-    if (arguments.offsets().size() != program.parameters.size())
-        throw DeviceError(fmt::format("launch of {}: {} arguments given; expected {}", program.kernel,
-                                      arguments.offsets().size(), program.parameters.size()));
-    std::vector<std::byte> bytes(program.parameter_bytes);
-    const auto given = arguments.bytes();
-    for (std::size_t i = 0; i < program.parameters.size(); ++i) {
-        const auto& parameter = program.parameters[i];
-        const std::size_t from = arguments.offsets()[i];
-        const std::size_t end = i + 1 < arguments.offsets().size() ? arguments.offsets()[i + 1] : given.size();
-        if (end - from < parameter.bytes || parameter.offset + parameter.bytes > bytes.size())
-            throw DeviceError(fmt::format("launch of {}: argument {} has {} bytes; expected {}", program.kernel, i,
-                                          end - from, parameter.bytes));
-        std::memcpy(bytes.data() + parameter.offset, given.data() + from, parameter.bytes);
-    }
-    return bytes;
+    std::vector<ParameterPlace> places;
+    for (const auto& parameter : program.parameters) places.push_back({parameter.offset, parameter.bytes});
+    return packed_parameters(program.kernel, places, program.parameter_bytes, arguments);
 }
 
 KernelShape shape_of_code(const LoadedMachineCode& kernel) {
