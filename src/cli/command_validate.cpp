@@ -70,7 +70,7 @@ int validate_deduction(const ValidateOptions& options) {
     const auto all = validate::sum(covered);
     if (options.json) {
         nlohmann::ordered_json json = {{"schema", "gputomo-validate-1"},
-                                       {"machines", options.machines},
+                                       {"machines", result.cases.size()},
                                        {"seed", options.seed},
                                        {"parameters", nlohmann::ordered_json::object()}};
         for (const auto& [parameter, tally] : covered)
