@@ -139,9 +139,10 @@ std::uint64_t keep_held(Buffer& buffer, const Region& region, KeptMemory& kept) 
     buffer.content.clear();
     const auto add = [&](Content part) {
         auto& list = buffer.content;
-        if (!list.empty() && part.generated && list.back().generated)
-            list.back().bytes += part.bytes;
-        else if (!list.empty() && part.fill && list.back().fill == part.fill && list.back().bytes % 8 == 0)
+        const bool continues =
+            !list.empty() && ((part.generated && list.back().generated) ||
+                              (part.fill && list.back().fill == part.fill && list.back().bytes % 8 == 0));
+        if (continues)
             list.back().bytes += part.bytes;
         else
             list.push_back(std::move(part));

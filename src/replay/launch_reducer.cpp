@@ -215,8 +215,8 @@ void LaunchReducer::leave_out_for(const std::vector<std::uint64_t>& blocks, cons
     const Digests digests = watch.digests();
     const Expected expected{digests, instructions};
     const auto without = [&](const Part& part, Held held) {
-        if (const auto period = period_of(held); period != 0)
-            if (bytes_of(part) < 2 * period || !part.region->has_tile(period)) return false;
+        const auto period = period_of(held);
+        if (period != 0 && (bytes_of(part) < 2 * period || !part.region->has_tile(period))) return false;
         hold(part, held);
         return true;
     };

@@ -53,7 +53,8 @@ TEST(BestStairs, FindsWidthAndHeight) {
     std::vector<double> x, y;
     for (int i = 1; i <= 40; ++i) {
         x.push_back(i);
-        y.push_back(100 + 2.0 * i + 30.0 * ((i - 1) / 7));
+        const int stair = (i - 1) / 7;
+        y.push_back(100 + 2.0 * i + 30.0 * stair);
     }
     const auto stairs = best_stairs(x, y);
     ASSERT_TRUE(stairs.has_value());
@@ -81,7 +82,8 @@ TEST(FirstJump, IsTheFirstStairOfAStaircase) {
     std::vector<double> x, y;
     for (int i = 0; i < 32; ++i) {
         x.push_back(i + 1);
-        y.push_back(500 + 2.0 * i + 80.0 * (i / 5));
+        const int stair = i / 5;
+        y.push_back(500 + 2.0 * i + 80.0 * stair);
     }
     const auto jump = first_jump(x, y);
     ASSERT_TRUE(jump.has_value());
