@@ -2,6 +2,7 @@
 #include "cli/report_page.hpp"
 #include "experiments/experiment.hpp"
 #include "program.hpp"
+#include "report/plot/vega.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -68,7 +69,8 @@ TEST_F(Report, ASurfaceIsDrawnWithModelsOverIt) {
     const auto page = read("r.html");
     EXPECT_LT(page.size(), 8U << 20);
     EXPECT_THAT(page, AllOf(HasSubstr("id='trace-latency_map~2fmap'"), HasSubstr("(models/sfu_needed)"),
-                            HasSubstr("(models/sfu_alpha_512)"), HasSubstr("data-model='gputomo-replay' checked")));
+                            HasSubstr("(models/sfu_alpha_512)")));
+    EXPECT_EQ(page.find("data-model='gputomo-replay' checked") != std::string::npos, !report::vega_scripts().empty());
     EXPECT_THAT(page, Not(HasSubstr("models/shared_conflict"))) << "that surface has no mixes";
 }
 
@@ -85,9 +87,11 @@ TEST_F(Report, AComparisonDrawsTheCusp) {
     const auto result = run({"report", "sim:gtx980", "sim:h200", "--surface",
                              source("recordings/h200-surface-global.json.gz"), "--out", path("r.html")});
     EXPECT_EQ(result.code, 0) << result.err;
-    EXPECT_THAT(read("r.html"),
-                AllOf(HasSubstr("(trends/cusp)"), HasSubstr(R"("models":["GeForce GTX 980","NVIDIA H200"])"),
-                      HasSubstr(R"("name":"NVIDIA H200, measured")")));
+    const auto page = read("r.html");
+    EXPECT_THAT(page, HasSubstr("(trends/cusp)"));
+    if (report::vega_scripts().empty()) GTEST_SKIP() << "without scripts a plot has no data";
+    EXPECT_THAT(page, AllOf(HasSubstr(R"("models":["GeForce GTX 980","NVIDIA H200"])"),
+                            HasSubstr(R"("name":"NVIDIA H200, measured")")));
 }
 
 TEST_F(Report, TheGenerationBeforeHasAnotherArchitecture) {
