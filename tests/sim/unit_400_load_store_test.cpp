@@ -3,6 +3,8 @@
 #include "memory_fixture.hpp"
 #include "unit_memory.hpp"
 
+#include "machine/json.hpp"
+#include "sim/completion.hpp"
 #include "sim/sm/load_store.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +19,7 @@ struct Rigged {
     Rigged(const machine::Machine& machine, MemorySystem& memory)
         : unit{.spec = load_store_spec_of(machine, GlobalLoads(machine)),
                .coalescers = Coalescers(machine),
-               .state = {.banks_free = {0.0}},
+               .state = {.banks_free = {0.0}, .lines_free = {0.0}},
                .memory = memory} {}
 
     /// Lane l accesses first + l * stride.
@@ -155,6 +157,36 @@ TEST_F(LoadStore443, ARequestThatTheEntryCannotMergeIsLookedUpAgain) {
     EXPECT_EQ(load(0x1000, 100), 540);
     EXPECT_EQ(load(0x1004, 150), 540);
     EXPECT_EQ(load(0x1008, 160), 540 + 30) << "a hit after the data came";
+}
+
+/// A GPU whose global accesses pass through a cache of the SM.
+machine::Machine with_one_cache() {
+    auto machine =
+        completed(machine::load(std::filesystem::path(GPUTOMO_SOURCE_DIR) / "machines" / "h200.json")).machine;
+    machine.paths.at("global").transaction_cost.set(20.0);
+    return machine;
+}
+
+struct LoadStoreOfHopper : testing::Test {
+    FixedLatencyMemory memory{300};
+    Rigged sm{with_one_cache(), memory};
+};
+
+using LoadStore410 = LoadStoreOfHopper;
+TEST_F(LoadStore410, LinesOfAllWarpsPassTheCacheOneAfterTheOther) {
+    EXPECT_EQ(sm.access({}, 100, 0x10000, 128).warp_free, 131);
+    EXPECT_EQ(memory.accesses.back().when, 131) << "not 20 cycles apart, which only DRAM costs";
+    const auto next = sm.access({}, 110, 0x80000, 4);
+    EXPECT_EQ(memory.accesses.back().when, 132) << "after the lines of the other warp";
+    EXPECT_EQ(next.done, 432);
+}
+
+using LoadStore411 = LoadStoreOfHopper;
+TEST_F(LoadStore411, AStoreTakesTwoCyclesOfALine) {
+    (void)sm.access({.kind = AccessKind::store}, 100, 0x10000, 128);
+    EXPECT_EQ(memory.accesses.back().when, 162);
+    (void)sm.access({}, 100, 0x10000, 4);
+    EXPECT_EQ(memory.accesses.back().when, 164);
 }
 
 }  // namespace

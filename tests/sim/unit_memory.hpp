@@ -22,6 +22,7 @@ public:
         accesses.push_back({transaction, now});
         return now + latency_;
     }
+    [[nodiscard]] bool reached_dram() const override { return false; }
     void begin_launch() override {}
     void set_aside(std::uint64_t) override {}
     void drain_counters(MemoryCounters&) override {}

@@ -94,6 +94,7 @@ Time MemoryModel::fetch_block(TransactionState& state, std::size_t depth, const 
 Time MemoryModel::fetch(TransactionState& state, std::size_t depth, Range range, Time now) {
     if (depth == state.path.caches.size()) {
         dram_bytes_ += range.bytes;
+        reached_dram_ = true;
         const auto wait = dram_.read(range.physical, static_cast<std::uint32_t>(range.bytes), now);
         const double own = wait.server != nullptr ? own_work(state, *wait.server, wait.service) : 0;
         const double waited = std::max(0.0, wait.delay - own);

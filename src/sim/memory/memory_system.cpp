@@ -58,6 +58,7 @@ Time MemoryModel::access(const Transaction& transaction, Time now) {
         throw std::invalid_argument(fmt::format("memory access of {} bytes by SM {} of {}", transaction.bytes,
                                                 transaction.sm, placement_.sms()));
     ++transactions_;
+    reached_dram_ = false;
     ++own_requests_;
     TransactionState state{transaction, path};
     const Range range{transaction.address, 0, transaction.bytes};

@@ -74,6 +74,8 @@ public:
     /// Cycle at which the data are back in the SM (load, atomic) or the store has left the SM's queues.
     /// From call to call, `now` decreases at most by as much as one SM reorders its transactions.
     virtual Time access(const Transaction& transaction, Time now) = 0;
+    /// Whether DRAM served a part of the last access.
+    [[nodiscard]] virtual bool reached_dram() const = 0;
     /// Forgets queue state (not cache contents) at the start of a launch; time restarts at 0.
     virtual void begin_launch() = 0;
     /// The blocks of the launch take `shared_bytes` of each SM's shared memory, which may share storage with a cache.

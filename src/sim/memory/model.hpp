@@ -47,6 +47,7 @@ class MemoryModel final : public MemorySystem {
 public:
     MemoryModel(const machine::Machine& machine, const AddressSpace& addresses, const MemoryOptions& options);
     Time access(const Transaction& transaction, Time now) override;
+    [[nodiscard]] bool reached_dram() const override { return reached_dram_; }
     void begin_launch() override;
     void set_aside(std::uint64_t shared_bytes) override { storage_.set_aside(shared_bytes); }
     void drain_counters(MemoryCounters& counters) override;
@@ -100,6 +101,7 @@ private:
     /// Each launch counts time from 0. Inside, time goes on from launch to launch, so that earlier queues are past.
     Time base_ = 0;
     Time latest_ = 0;
+    bool reached_dram_ = false;
     std::uint64_t own_requests_;  ///< the next key for a transaction without a request number
     std::uint64_t transactions_ = 0;
     std::uint64_t dram_bytes_ = 0;

@@ -25,6 +25,7 @@ struct LoadStoreSpec {
     std::array<double, kPathNames.size()> path_slots{1, 1, 1, 1, 1};  ///< issue slots of an access, by PathKind
     std::uint32_t served_per_issue = 0;  ///< transactions or bank-conflict ways that one issue serves; 0: all
     bool read_only_is_texture = false;   ///< ld.global.nc takes the texture path
+    bool takes_lines_in_turn = false;    ///< the SM's first cache takes one line of a global access after the other
 };
 [[nodiscard]] LoadStoreSpec load_store_spec_of(const machine::Machine& machine, const GlobalLoads& global_loads);
 
@@ -39,6 +40,7 @@ struct Coalescers {
 
 struct LoadStoreState {
     std::vector<double> banks_free;          ///< by SM: when the banks of shared memory can take an access
+    std::vector<double> lines_free;          ///< by SM: when the first cache can take a line of a global access
     std::uint64_t requests = 0;              ///< warp instructions that went to the memory system
     std::uint64_t bank_conflict_cycles = 0;  ///< of shared memory
 };
