@@ -146,8 +146,7 @@ void sort_out_repeatable(Change& change, const std::string& specimen,
         std::vector<Run> others;
         for (const auto& [name, scans] : machines)
             if (name != specimen) others.push_back(run_of(row.path, scans));
-        const machine::NamedLeaf before{row.path, {.name = {}, .unit = row.unit, .doc = {}}, row.a};
-        return is_repeatable(before, row.b, run_of(row.path, own.first(own.size() - 1)), others);
+        return is_repeatable(row, run_of(row.path, own.first(own.size() - 1)), others);
     };
     auto& rows = change.diff.differing;
     const auto first = std::stable_partition(rows.begin(), rows.end(), [&](const auto& row) { return !repeats(row); });

@@ -1,6 +1,5 @@
 #include "history/repeatability.hpp"
 
-#include "machine/diff.hpp"
 #include "units/statistics.hpp"
 
 #include <algorithm>
@@ -67,17 +66,16 @@ bool was_seen(const Leaf& after, const Run& own) {
 
 }  // namespace
 
-bool is_repeatable(const machine::NamedLeaf& before, const Leaf& after, const Run& own,
-                   const std::vector<Run>& others) {
-    const auto from = numbers_of(before.leaf), to = numbers_of(after);
-    if (!from || !to || from->size() != to->size()) return was_seen(after, own);
+bool is_repeatable(const machine::Difference& change, const Run& own, const std::vector<Run>& others) {
+    const auto from = numbers_of(change.a), to = numbers_of(change.b);
+    if (!from || !to || from->size() != to->size()) return was_seen(change.b, own);
     const double step = own.size() < kEnoughScans ? kFirstSteps : kLeastStep;
     for (std::size_t i = 0; i < from->size(); ++i) {
         Numbers steps;
         add_steps(own, i, from->size(), steps);
         for (const auto& other : others) add_steps(other, i, from->size(), steps);
         double allowed = steps.empty() ? 0 : kMedianSteps * median(steps);
-        if (is_timed(before.info.unit))
+        if (is_timed(change.unit))
             allowed = std::max(allowed, step * std::max(std::abs((*from)[i]), std::abs((*to)[i])));
         if (std::abs((*to)[i] - (*from)[i]) > allowed) return false;
     }

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -37,9 +38,10 @@ const Scan& recorded(int run) {
 }
 
 /// The values of a column of the trace EXPERIMENT/..., which must be there.
-const std::vector<double>& column(const Scan& scan, const std::string& trace, std::string_view name) {
+const std::vector<double>& column(const Scan& scan, std::string_view trace, std::string_view name) {
     const auto* values = scan.column(trace.substr(0, trace.find('/')), trace, name);
-    if (values == nullptr || values->empty()) throw std::runtime_error(trace + " has no column " + std::string(name));
+    if (values == nullptr || values->empty())
+        throw std::runtime_error(std::string(trace) + " has no column " + std::string(name));
     return *values;
 }
 
@@ -86,7 +88,7 @@ TEST_P(RecordedScan, GivesItsSchedulersAgainFromTheTimesOfEqualWarps) {
 
 /// The timed loops of the trace operand_banks/loops, which has a row for each instruction of each loop.
 std::vector<deduce::OperandLoop> operand_loops(const Scan& scan) {
-    const std::string trace = "operand_banks/loops";
+    constexpr std::string_view trace = "operand_banks/loops";
     const std::vector<double>* registers[] = {&column(scan, trace, "first"), &column(scan, trace, "second"),
                                               &column(scan, trace, "third")};
     const auto &loop = column(scan, trace, "loop"), &kept = column(scan, trace, "kept"),
