@@ -3,12 +3,12 @@
 #include "capture/assemble.hpp"
 #include "capture/folder.hpp"
 #include "capture/library.hpp"
+#include "capture/name_filter.hpp"
 #include "files/file_system.hpp"
 #include "units/error.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <regex.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,15 +34,6 @@ std::string library_folder() {
     const char* const chosen = std::getenv("TMPDIR");
     const std::string folder = chosen == nullptr || *chosen == '\0' ? "/tmp" : chosen;
     return (folder.find_first_of(" :") == std::string::npos ? folder : "/tmp") + "/gputomo-XXXXXX";
-}
-
-void check_regular_expression(const std::string& text) {
-    regex_t compiled;
-    const int result = regcomp(&compiled, text.c_str(), REG_EXTENDED | REG_NOSUB);
-    if (result == 0) return regfree(&compiled);
-    std::array<char, 200> reason{};
-    regerror(result, &compiled, reason.data(), reason.size());
-    throw InputError(fmt::format("--kernel {}: {}; expected a POSIX extended regular expression", text, reason.data()));
 }
 
 void set_environment(const Options& options, const fs::path& library, const fs::path& journals) {
@@ -138,7 +129,7 @@ Selection selection(const std::string& text) {
 }
 
 Capture record(const Options& options) {
-    if (!options.kernels.empty()) check_regular_expression(options.kernels);
+    const NameFilter valid("--kernel", options.kernels);  // the recording library cannot refuse an expression
     check_folder(options.out);
     const TemporaryFolder library_place(library_folder());
     const auto library = library_place.path() / "libgputomo_capture.so";

@@ -1,16 +1,15 @@
 #include "replay/reduce.hpp"
 
 #include "capture/folder.hpp"
+#include "capture/name_filter.hpp"
 #include "replay/kept_memory.hpp"
 #include "replay/launch_reducer.hpp"
 #include "replay/prune.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
-#include <regex.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 namespace gputomo::replay {
@@ -25,36 +24,10 @@ std::uint64_t stored_bytes(const capture::Launch& launch) {
     return bytes;
 }
 
-/// Whether a name matches a regular expression; an empty one matches all.
-class NameFilter {
-public:
-    explicit NameFilter(const std::string& text) : all_(text.empty()) {
-        if (all_) return;
-        const int result = regcomp(&compiled_, text.c_str(), REG_EXTENDED | REG_NOSUB);
-        if (result == 0) return;
-        std::array<char, 200> reason{};
-        regerror(result, &compiled_, reason.data(), reason.size());
-        throw InputError(
-            fmt::format("--kernel {}: {}; expected a POSIX extended regular expression", text, reason.data()));
-    }
-    ~NameFilter() {
-        if (!all_) regfree(&compiled_);
-    }
-    NameFilter(const NameFilter&) = delete;
-    NameFilter& operator=(const NameFilter&) = delete;
-    [[nodiscard]] bool matches(const std::string& name) const {
-        return all_ || regexec(&compiled_, name.c_str(), 0, nullptr, 0) == 0;
-    }
-
-private:
-    bool all_;
-    regex_t compiled_{};
-};
-
 class Reducer {
 public:
     explicit Reducer(const ReduceOptions& options)
-        : options_(options), filter_(options.kernels), from_(capture::load(options.in)), reader_(from_) {}
+        : options_(options), filter_("--kernel", options.kernels), from_(capture::load(options.in)), reader_(from_) {}
 
     [[nodiscard]] bool wants(std::uint64_t number) const {
         const auto& launch = from_.launches[number];
@@ -177,7 +150,7 @@ private:
     }
 
     const ReduceOptions& options_;
-    NameFilter filter_;
+    capture::NameFilter filter_;
     capture::Capture from_;
     capture::MemoryReader reader_;
     KeptMemory kept_;
