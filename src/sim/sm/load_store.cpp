@@ -15,7 +15,7 @@ using ptx::Space;
 /// Cycles of stores that the SM's store queue holds. A store that has not left after them stalls its warp. No
 /// description has a value for it; a smaller one would make streams of stores stall earlier.
 constexpr double kStoreQueueCycles = 1000;
-/// Cycles between two transactions of one instruction, except for global loads (GlobalLoads::departure).
+/// Cycles between two transactions of one instruction, where departure() names no other number.
 constexpr double kTransactionSpacing = 1;
 
 /// Cycles for which the first cache of an SM is busy with a line of a load or an atomic, and with one of a store. An
@@ -58,30 +58,29 @@ void take_slots(const LoadStoreSpec& spec, std::size_t served, double slots, Acc
     times.warp_free = std::max(times.warp_free, now + extra);
 }
 
-/// Cycles from the issue of an instruction to that of its transaction number `index`.
-double spacing(const LoadStoreSpec& spec, const Transaction& transaction, std::size_t index) {
-    const bool is_global_load = transaction.path == PathKind::global && transaction.kind == AccessKind::load;
-    return is_global_load ? spec.global_loads.departure(index) : static_cast<double>(index) * kTransactionSpacing;
+/// Whether transactions on this path pass through the SM's first cache one after the other, whichever warp they belong
+/// to.
+bool pass_in_turn(const LoadStoreSpec& spec, PathKind path) {
+    return spec.takes_lines_in_turn && path == PathKind::global;
 }
 
-/// The transactions of a global access pass through the SM's first cache one after the other, whichever warp they
-/// belong to. Those that DRAM serves come later by what a described load of a lone warp takes longer for them.
-void access_in_turn(LoadStoreUnit& unit, Transaction transaction, const std::vector<Segment>& segments,
-                    AccessTimes& times, double now) {
-    const bool stores = transaction.kind == AccessKind::store;
-    const double each = stores ? kStoreLine : kLoadLine;
-    double& free = unit.state.lines_free[transaction.sm];
-    double leaves = std::max(now, free);
-    for (std::size_t i = 0; i < segments.size(); ++i, leaves += each) {
-        transaction.address = segments[i].address;
-        transaction.bytes = segments[i].bytes;
-        times.warp_free = std::max(times.warp_free, leaves);
-        double done = unit.memory.access(transaction, leaves);
-        if (transaction.kind == AccessKind::load && unit.memory.reached_dram())
-            done += unit.spec.global_loads.departure(i) - static_cast<double>(i) * each;
-        times.done = std::max(times.done, done);
-    }
-    free = leaves;
+bool is_global_load(const Transaction& transaction) {
+    return transaction.path == PathKind::global && transaction.kind == AccessKind::load;
+}
+
+/// Cycles from the departure of an instruction's first transaction to that of its transaction number `index`.
+double departure(const LoadStoreSpec& spec, const Transaction& transaction, std::size_t index) {
+    const auto number = static_cast<double>(index);
+    if (pass_in_turn(spec, transaction.path))
+        return number * (transaction.kind == AccessKind::store ? kStoreLine : kLoadLine);
+    return is_global_load(transaction) ? spec.global_loads.departure(index) : number * kTransactionSpacing;
+}
+
+/// Cycles by which a transaction comes later when DRAM serves it. The description puts the transactions of a lone
+/// warp's global load farther apart than they pass through the first cache.
+double delay_of_dram(const LoadStoreSpec& spec, const Transaction& transaction, std::size_t index) {
+    if (!is_global_load(transaction)) return 0;
+    return spec.global_loads.departure(index) - departure(spec, transaction, index);
 }
 
 AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const PathAccess& on, double now) {
@@ -95,15 +94,19 @@ AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const Pat
                             .request = ++unit.state.requests};
     const auto& segments = on.coalescer.merge(access.addresses, access.mask, on.bytes);
     AccessTimes times = at_once(now);
-    const bool in_turn = spec.takes_lines_in_turn && on.path == PathKind::global;
-    if (in_turn) access_in_turn(unit, transaction, segments, times, now);
-    for (std::size_t i = 0; !in_turn && i < segments.size(); ++i) {
+    const bool in_turn = pass_in_turn(spec, on.path);
+    double& free = unit.state.lines_free[access.sm];
+    const double first = in_turn ? std::max(now, free) : now;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
         transaction.address = segments[i].address;
         transaction.bytes = segments[i].bytes;
-        const double leaves = now + spacing(spec, transaction, i);
-        times.done = std::max(times.done, unit.memory.access(transaction, leaves));
+        const double leaves = first + departure(spec, transaction, i);
         times.warp_free = std::max(times.warp_free, leaves);
+        double done = unit.memory.access(transaction, leaves);
+        if (unit.memory.reached_dram()) done += delay_of_dram(spec, transaction, i);
+        times.done = std::max(times.done, done);
     }
+    if (in_turn) free = first + departure(spec, transaction, segments.size());
     if (instruction.kind == AccessKind::load && on.path == PathKind::global && in_both_halves(access.mask))
         times.done += spec.global_loads.whole_warp();
     if (instruction.kind == AccessKind::store)
