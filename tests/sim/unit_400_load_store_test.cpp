@@ -7,6 +7,7 @@
 #include "sim/completion.hpp"
 #include "sim/sm/load_store.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace gputomo::sim::test {
@@ -187,6 +188,17 @@ TEST_F(LoadStore411, AStoreTakesTwoCyclesOfALine) {
     EXPECT_EQ(memory.accesses.back().when, 162);
     (void)sm.access({}, 100, 0x10000, 4);
     EXPECT_EQ(memory.accesses.back().when, 164);
+}
+
+using LoadStore412 = LoadStoreOfHopper;
+TEST_F(LoadStore412, TheReportSaysWhenBanksAndTheFirstCacheAreFree) {
+    (void)sm.access({}, 100, 0x10000, 128);
+    (void)sm.access({.space = ptx::Space::shared}, 100, 0, 4);
+    EXPECT_EQ(sm.unit.state.lines_free[0], 132) << "after 32 lines";
+    EXPECT_EQ(describe(sm.unit.state, 0),
+              fmt::format("load/store unit of SM 0: shared memory banks free from cycle {:.0f}; first cache free for "
+                          "lines of global accesses from cycle 132; 1 requests of all SMs",
+                          sm.unit.state.banks_free[0]));
 }
 
 }  // namespace

@@ -209,8 +209,10 @@ AccessTimes access(LoadStoreUnit& unit, const WarpAccess& access, double now) {
 }
 
 std::string describe(const LoadStoreState& state, std::uint32_t sm) {
-    return fmt::format("load/store unit of SM {}: shared memory banks free from cycle {:.0f}; {} requests of all SMs",
-                       sm, state.banks_free[sm], state.requests);
+    return fmt::format(
+        "load/store unit of SM {}: shared memory banks free from cycle {:.0f}; first cache free for lines of global "
+        "accesses from cycle {:.0f}; {} requests of all SMs",
+        sm, state.banks_free[sm], state.lines_free[sm], state.requests);
 }
 
 }  // namespace gputomo::sim
