@@ -1,7 +1,12 @@
 // How an explained geometry is written down.
 #include "deduce/cache/geometry_findings.hpp"
 
+#include "deduce/cache/search_spaces.hpp"
+
 #include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
 
 namespace gputomo::deduce::cache {
 namespace {
@@ -32,6 +37,45 @@ TEST(GeometryFindings, WaysThatTheChasesOwnCodeOccupiesAreAdded) {
     write_size(found, {.code_bytes = 192}, 64, {6, 7}, 1);
     EXPECT_EQ(found.ways.value, 8);
     EXPECT_TRUE(found.set_ways.empty());
+}
+
+TEST(GeometryFindings, ASectorOfAWindowThatMissedOnceIsAtLeastTheWindow) {
+    CacheFindings found;
+    EXPECT_TRUE(write_sector(found, {.overflows = 4096}, {.bytes = 256, .agreement = 0}));
+    EXPECT_EQ(found.sector.value, 0);
+    EXPECT_EQ(found.sector.bracket, (std::array<std::int64_t, 2>{256, 4096}));
+    EXPECT_TRUE(write_sector(found, {.overflows = 4096}, {.bytes = 32, .agreement = 0.9}));
+    EXPECT_EQ(found.sector.value, 32);
+    EXPECT_EQ(found.sector.bracket, (std::array<std::int64_t, 2>{32, 32}));
+}
+
+TEST(GeometryFindings, RemarksAreNotRepeated) {
+    CacheFindings found;
+    EXPECT_FALSE(write_sector(found, {}, {}));
+    EXPECT_FALSE(write_sector(found, {}, {}));
+    EXPECT_EQ(found.remarks.size(), 1U);
+}
+
+TEST(GeometryFindings, TagsWithoutDataDoNotCount) {
+    CacheFindings found;
+    write_data(found, {.fits = 1024, .overflows = 4096, .overflow = 1088}, "4 sets of 8 lines", 0.9);
+    EXPECT_EQ(found.capacity.value, 1024);
+    EXPECT_EQ(found.capacity.bracket, (std::array<std::int64_t, 2>{1024, 1087}));
+    EXPECT_EQ(found.remarks.size(), 1U);
+}
+
+TEST(SearchSpaces, AreInAllOfTheBufferOrInASmallerWindow) {
+    const auto spaces = [](std::uint64_t buffer) {
+        std::vector<std::pair<std::uint64_t, std::uint64_t>> all;
+        for (const auto& space : search_spaces({.overflows = 3000, .buffer_bytes = buffer}))
+            all.emplace_back(space.window, space.search);
+        return all;
+    };
+    using Spaces = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+    EXPECT_EQ(spaces(1 << 20),
+              (Spaces{{1 << 20, 1 << 15}, {1 << 15, 1 << 15}, {1 << 20, 1 << 17}, {1 << 14, 1 << 14}}));
+    EXPECT_EQ(spaces(1 << 15), (Spaces{{1 << 15, 1 << 15}, {1 << 15, 1 << 17}, {1 << 14, 1 << 14}}))
+        << "a window as large as the buffer is tried once";
 }
 
 TEST(GeometryFindings, AnIndexIsWrittenAsBitsOrMasks) {

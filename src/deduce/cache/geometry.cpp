@@ -2,16 +2,16 @@
 
 #include "deduce/cache/equal_sets.hpp"
 #include "deduce/cache/geometry_findings.hpp"
+#include "deduce/cache/geometry_policy.hpp"
 #include "deduce/cache/growing_arrays.hpp"
 #include "deduce/cache/line.hpp"
-#include "deduce/cache/policy.hpp"
+#include "deduce/cache/search_spaces.hpp"
 #include "deduce/cache/sets.hpp"
 #include "deduce/cache/tags_and_data.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <optional>
 
@@ -20,20 +20,9 @@ namespace {
 
 using namespace cache;
 
-/// Where an eviction set is searched for: in the first `times` times the smallest array that overflows. The window that
-/// the geometry is then checked in is the whole buffer or only that span.
-struct SearchSpace {
-    std::uint64_t times = 0;
-    bool whole_buffer = false;
-};
-/// In the order of trial. A much larger span brings other limits into play, such as a TLB's; a smaller one may not hold
-/// enough lines of one set.
-constexpr SearchSpace kSearchSpaces[] = {{8, true}, {8, false}, {32, true}, {4, false}};
 /// Loads for equal sets where an eviction-set search can follow; a GPU takes about 12 s for them. Without that
 /// alternative their loads are not limited.
 constexpr std::uint64_t kArrayLoads = std::uint64_t{24} << 20;
-/// More loads than the policy's traces take (kMaxLoads in policy.cpp), with a margin for the outlier measurement.
-constexpr std::uint64_t kPolicyLoads = std::uint64_t{4} << 20;
 /// The load budget of the eviction-set search is split in four: one share each for random lines and for arrays, two for
 /// lines at equal distances. An equal budget verifies the sets that arrays showed.
 constexpr std::uint64_t kShares = 4;
@@ -62,43 +51,23 @@ public:
         Bracket capacity{.fits = q_.fits, .overflows = q_.overflows};
         try {
             const auto sector = find_sector(first_probe_);
-            if (write_sector(sector)) {
+            sector_ = sector.bytes;
+            if (write_sector(found_, q_, sector)) {
                 const Probe probe = sector.agreement > 0 ? first_probe_.with_sector(sector_) : first_probe_;
-                if (!explain(probe.over_whole_buffer().with_repeated_loads_if_needed(), capacity)) leave_open(capacity);
+                if (!explain(probe.over_whole_buffer().with_repeated_loads_if_needed(), capacity))
+                    write_bracket(found_, capacity);
             }
         } catch (const BudgetExhausted& exception) {
             remark(exception.what());
-            if (found_.capacity.value == 0) leave_open(capacity);
+            if (found_.capacity.value == 0) write_bracket(found_, capacity);
         }
         return std::move(found_);
     }
 
 private:
     /// Always false, so that a failing step can return it.
-    bool remark(std::string text) {
-        if (std::find(found_.remarks.begin(), found_.remarks.end(), text) == found_.remarks.end())
-            found_.remarks.push_back(std::move(text));
-        return false;
-    }
+    bool remark(std::string text) { return add_remark(found_, std::move(text)); }
     [[nodiscard]] std::uint64_t step() const { return std::max(sector_, q_.probe_stride); }
-
-    bool write_sector(const SectorSize& sector) {
-        sector_ = sector.bytes;
-        if (sector_ == 0)
-            return remark("no load missed after an access sequence larger than the level: its sector is not found");
-        const auto bytes = static_cast<std::int64_t>(sector_);
-        found_.sector = {sector.agreement > 0 ? bytes : 0,
-                         sector.agreement,
-                         {bytes, sector.agreement > 0 ? bytes : static_cast<std::int64_t>(q_.overflows)},
-                         {}};
-        return true;
-    }
-
-    void leave_open(const Bracket& capacity) {
-        const auto least = static_cast<std::int64_t>(capacity.fits);
-        found_.capacity = {
-            least, least == 0 ? 0 : kBracketedConfidence, {least, static_cast<std::int64_t>(capacity.overflows)}, {}};
-    }
 
     /// Whether the sets are explained. Else `capacity` becomes what is known about it.
     bool explain(const Probe& probe, Bracket& capacity) {
@@ -150,7 +119,7 @@ private:
         if (equal && ways == std::vector<std::uint64_t>(equal->sets, equal->ways))
             return explain_equal_sets(probe, *equal);
         write_size(found_, q_, line, ways, growing.found->trials.confidence());
-        decide_policy(probe, growing.found->sets.front(), growing.found->filler());
+        write_policy(found_, probe, {growing.found->sets.front(), growing.found->filler(), sector_});
         return true;
     }
 
@@ -178,7 +147,7 @@ private:
         if (trials.made > 0 && trials.share() < kPredicts) return remark_unpredicted(description, trials);
         const std::vector<std::uint64_t> ways(sets.sets, sets.ways);
         decide(index, ways, trials.made > 0 ? std::min(kUnpredicted, trials.confidence()) : kUnpredicted);
-        find_policy_of(probe, index, ways);
+        write_policy(found_, probe, {lines_of_largest_set(index, ways, found_), {}, sector_});
         return true;
     }
     bool remark_unpredicted(const std::string& sets, const Trials& trials) {
@@ -190,11 +159,8 @@ private:
         if (pieces * kMinTests > q_.group_test_loads)
             return remark(fmt::format("{} pieces of {} bytes are too many to search for an eviction set with {} loads",
                                       pieces, step(), q_.group_test_loads));
-        for (const auto& space : kSearchSpaces) {
-            const std::uint64_t bytes = std::bit_ceil(q_.overflows) * space.times;
-            const std::uint64_t all = std::bit_floor(q_.buffer_bytes);
-            if (!space.whole_buffer && bytes >= all) continue;
-            if (explain_any_sets_in(probe.within_aligned(space.whole_buffer ? all : bytes, bytes), pieces)) return true;
+        for (const auto& space : search_spaces(q_)) {
+            if (explain_any_sets_in(probe.within_aligned(space.window, space.search), pieces)) return true;
             search_end_ = probe.loads() + q_.group_test_loads / kLaterSpaces;
         }
         return false;
@@ -252,8 +218,8 @@ private:
         if (!is_of_this_level(capacity) && !(more_tags && capacity > q_.overflows))
             return remark_wrong_size(description);
         decide(index, ways, trials.confidence());
-        if (more_tags) decide_data(description, trials.confidence());
-        find_policy_of(probe, index, ways);
+        if (more_tags) write_data(found_, array_, description, trials.confidence());
+        write_policy(found_, probe, {lines_of_largest_set(index, ways, found_), {}, sector_});
         return true;
     }
 
@@ -265,51 +231,9 @@ private:
         return within(probe, kDataLoads, [&] { return full_sets_lack_data(probe, index, ways, array_); });
     }
 
-    void decide_data(const std::string& sets, double confidence) {
-        const auto fits = static_cast<std::int64_t>(array_.fits);
-        found_.capacity = {fits, confidence, {fits, static_cast<std::int64_t>(array_.overflow) - 1}, {}};
-        remark(fmt::format("{} have more tags than data: an array of {} bytes fits, one of {} does not", sets, fits,
-                           array_.overflow));
-    }
-
     void decide(const Index& index, const std::vector<std::uint64_t>& ways, double confidence) {
         write_size(found_, q_, index.line(), ways, confidence);
         write_index(found_, index);
-    }
-
-    void find_policy_of(const Probe& probe, const Index& index, const std::vector<std::uint64_t>& ways) {
-        const auto largest = std::ranges::max_element(ways);
-        if (index.lines_in_span() <= *largest) {
-            remark(fmt::format("the policy is not determined: the buffer holds {} lines of a set, which has {} ways",
-                               index.lines_in_span(), *largest));
-            return;
-        }
-        Offsets lines;
-        for (std::uint64_t i = 0; i <= *largest; ++i)
-            lines.push_back(index.line_of(static_cast<std::uint64_t>(largest - ways.begin()), i));
-        decide_policy(probe, lines, {});
-    }
-
-    /// `lines`: lines of one set, one more than its ways. `filler`: resident lines of other sets.
-    void decide_policy(const Probe& probe, const Offsets& lines, const Offsets& filler) {
-        const std::uint64_t piece = std::min(static_cast<std::uint64_t>(found_.line.value), sector_);
-        if (lines.size() < 3) return;
-        const LoadBudget budget(probe, kPolicyLoads);
-        if (piece / q_.word < 2) {
-            remark(
-                fmt::format("the policy is not determined: a line of {} bytes is too short to be loaded twice in an "
-                            "access sequence",
-                            piece));
-            return;
-        }
-        found_.policy = find_policy(probe, lines, filler, piece);
-        // Code lines are used with each load. This changes the victims of all policies but LRU, which never evicts
-        // them.
-        if (static_cast<std::int64_t>(lines.size()) <= found_.ways.value && found_.policy.name != "lru") {
-            found_.policy = {};
-            remark("the policy is not determined: the chase's own code occupies a way of every set");
-        }
-        if (!found_.policy.evidence.empty()) remark(found_.policy.evidence);
     }
 
     const Probe first_probe_;

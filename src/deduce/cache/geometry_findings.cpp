@@ -1,8 +1,11 @@
 #include "deduce/cache/geometry_findings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 namespace gputomo::deduce::cache {
 namespace {
@@ -18,6 +21,30 @@ std::vector<std::uint64_t> with_code_lines(std::vector<std::uint64_t> ways, std:
 
 }  // namespace
 
+bool add_remark(CacheFindings& findings, std::string text) {
+    if (std::ranges::find(findings.remarks, text) == findings.remarks.end())
+        findings.remarks.push_back(std::move(text));
+    return false;
+}
+
+bool write_sector(CacheFindings& findings, const CacheQuestion& question, const SectorSize& sector) {
+    if (sector.bytes == 0)
+        return add_remark(findings,
+                          "no load missed after an access sequence larger than the level: its sector is not found");
+    const auto bytes = static_cast<std::int64_t>(sector.bytes);
+    findings.sector = {sector.agreement > 0 ? bytes : 0,
+                       sector.agreement,
+                       {bytes, sector.agreement > 0 ? bytes : static_cast<std::int64_t>(question.overflows)},
+                       {}};
+    return true;
+}
+
+void write_bracket(CacheFindings& findings, const Bracket& capacity) {
+    const auto least = static_cast<std::int64_t>(capacity.fits);
+    findings.capacity = {
+        least, least == 0 ? 0 : kBracketedConfidence, {least, static_cast<std::int64_t>(capacity.overflows)}, {}};
+}
+
 void write_size(CacheFindings& findings, const CacheQuestion& question, std::uint64_t line,
                 const std::vector<std::uint64_t>& ways, double confidence) {
     const auto exact = [&](std::uint64_t v) {
@@ -31,6 +58,13 @@ void write_size(CacheFindings& findings, const CacheQuestion& question, std::uin
     findings.ways = exact(*most);
     findings.capacity = exact(std::accumulate(all_ways.begin(), all_ways.end(), std::uint64_t{0}) * line);
     if (*least != *most) findings.set_ways.assign(all_ways.begin(), all_ways.end());
+}
+
+void write_data(CacheFindings& findings, const Bracket& array, const std::string& sets, double confidence) {
+    const auto fits = static_cast<std::int64_t>(array.fits);
+    findings.capacity = {fits, confidence, {fits, static_cast<std::int64_t>(array.overflow) - 1}, {}};
+    add_remark(findings, fmt::format("{} have more tags than data: an array of {} bytes fits, one of {} does not", sets,
+                                     fits, array.overflow));
 }
 
 void write_index(CacheFindings& findings, const Index& index) {
