@@ -135,7 +135,7 @@ struct LoadStoreOfOneMshr : testing::Test {
         return machine;
     }
     const machine::Machine machine = described();
-    const PlainAddresses plain;
+    const PlainAddresses plain{};
     const std::unique_ptr<MemorySystem> memory = make_memory_system(machine, plain, {});
     Rigged sm{machine, *memory};
     double load(std::uint64_t address, double now) { return sm.access({}, now, address, 4, 1).done; }
