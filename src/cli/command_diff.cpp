@@ -27,9 +27,10 @@ int print_diff(const DiffArguments& arguments) {
     print_origin("first", a);
     print_origin("second", b);
     const auto result = machine::diff(a, b, {.tolerance = arguments.tolerance});
-    for (const auto& row : result.differing)
-        fmt::print("differs    {:<44} {} | {} {}\n", row.path, machine::value_text(row.a), machine::value_text(row.b),
-                   machine::unit_name(row.unit));
+    for (const auto& row : result.differing) {
+        const auto [first, second] = machine::value_texts(row);
+        fmt::print("differs    {:<44} {} | {} {}\n", row.path, first, second, machine::unit_name(row.unit));
+    }
     for (const auto& path : result.undecided) fmt::print("undecided  {}\n", path);
     for (const auto& path : result.only_a) fmt::print("only first {}\n", path);
     for (const auto& path : result.only_b) fmt::print("only second {}\n", path);

@@ -102,12 +102,10 @@ int print_changes(const history::History& history, bool json) {
         for (const auto& row : diff.differing) {
             changed = true;
             Json cells = entry_json(after);
-            cells["path"] = row.path, cells["before"] = machine::value_text(row.a),
-            cells["after"] = machine::value_text(row.b);
+            const auto [was, is] = machine::value_texts(row);
+            cells["path"] = row.path, cells["before"] = was, cells["after"] = is;
             rows.push_back(cells);
-            if (!json)
-                fmt::print("  {:<44} {} -> {} {}\n", row.path, machine::value_text(row.a), machine::value_text(row.b),
-                           machine::unit_name(row.unit));
+            if (!json) fmt::print("  {:<44} {} -> {} {}\n", row.path, was, is, machine::unit_name(row.unit));
         }
     }
     if (json) print_rows("changes", rows);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <variant>
 
 namespace gputomo::machine {
 namespace {
@@ -129,6 +130,15 @@ std::string value_text(const Leaf& leaf) {
     std::vector<std::string> texts;
     for (const auto& candidate : leaf.candidates) texts.push_back(value_text(candidate));
     return fmt::format("one of {}", fmt::join(texts, ", "));
+}
+
+std::array<std::string, 2> value_texts(const Difference& difference) {
+    const auto& [path, unit, a, b] = difference;
+    std::array texts = {value_text(a), value_text(b)};
+    const auto *first = std::get_if<double>(&a.value), *second = std::get_if<double>(&b.value);
+    if (texts[0] == texts[1] && first != nullptr && second != nullptr)
+        texts = {fmt::format("{}", *first), fmt::format("{}", *second)};
+    return texts;
 }
 
 }  // namespace gputomo::machine

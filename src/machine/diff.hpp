@@ -3,6 +3,7 @@
 
 #include "machine/paths.hpp"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -44,5 +45,7 @@ enum class Relation { same, different, open };
 /// A leaf's value as text: "24", "[436, 443]", "absent", "one of 42, 44".
 [[nodiscard]] std::string value_text(const Leaf& leaf);
 [[nodiscard]] std::string value_text(const Value& value);
+/// Both values as text. Reals that look equal in six digits get as many as distinguish them.
+[[nodiscard]] std::array<std::string, 2> value_texts(const Difference& difference);
 
 }  // namespace gputomo::machine

@@ -44,6 +44,14 @@ TEST(MachineDiff, TreatsAbsentAsEqualToAbsentOnly) {
     EXPECT_EQ(value_text(result.differing[0].b), "16384");
 }
 
+TEST(MachineDiff, WritesDifferentNumbersDifferently) {
+    const auto texts = [](double a, double b) {
+        return value_texts({"clock.sm_mhz", Unit::megahertz, known(a), known(b)});
+    };
+    EXPECT_EQ(texts(1380, 1379.99995), (std::array<std::string, 2>{"1380", "1379.99995"}));
+    EXPECT_EQ(texts(1380, 1400.00001), (std::array<std::string, 2>{"1380", "1400"}));
+}
+
 TEST(MachineDiff, ReportsCandidatesThatExcludeTheOtherValue) {
     Machine a, b;
     set_leaf(a, "caches.l1.ways", {Knowledge::undecided, {}, {std::int64_t{4}, std::int64_t{8}}, {.method = "m"}});
