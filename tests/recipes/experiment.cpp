@@ -3,6 +3,7 @@
 #include "results/estimates.hpp"
 
 namespace gputomo::experiments {
+namespace recipe {
 namespace {
 
 Outcome run(Context& context) {
@@ -15,6 +16,7 @@ Outcome run(Context& context) {
 }
 
 }  // namespace
+}  // namespace recipe
 
 Experiment recipe_experiment() {
     return {.id = "recipe",
@@ -25,7 +27,7 @@ Experiment recipe_experiment() {
             .needs = {},
             .after = {},
             .provides = {"topology.warp_size"},
-            .run = run};
+            .run = recipe::run};
 }
 
 }  // namespace gputomo::experiments
