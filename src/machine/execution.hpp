@@ -130,8 +130,8 @@ struct Operation {
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
         visit({.name = "latency", .unit = Unit::cycles,
-               .doc = "cycles from the issue of the operation to the issue of a dependent one, over all machine "
-                      "instructions it expands to"}, self.latency);
+               .doc = "cycles from the issue of the operation to the issue of a dependent one; if it expands to "
+                      "several machine instructions, they count together"}, self.latency);
         visit({.name = "throughput", .unit = Unit::operations_per_cycle,
                .doc = "thread operations per cycle and SM when enough warps run to saturate it"}, self.throughput);
         visit({.name = "instructions", .unit = Unit::count,

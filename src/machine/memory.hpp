@@ -234,8 +234,8 @@ struct Pattern {
                .doc = "32-byte sectors of the outstanding loads, counted for each load separately"},
               self.outstanding_sectors);
         visit({.name = "partition_loads", .unit = Unit::count,
-               .doc = "outstanding_loads when only the warps of one scheduler load"}, self.partition_loads);
-        visit({.name = "warp_loads", .unit = Unit::count, .doc = "outstanding_loads when only one warp loads"},
+               .doc = "as outstanding_loads, but only the warps of one scheduler load"}, self.partition_loads);
+        visit({.name = "warp_loads", .unit = Unit::count, .doc = "as outstanding_loads, but only one warp loads"},
               self.warp_loads);
     }
 };

@@ -153,7 +153,7 @@ Json origin_schema() {
     Json properties = texts_schema(kOriginTexts);
     properties["gpu"] = {{"type", "object"}, {"properties", gpu}};
     properties["merged"] = {{"type", "array"},
-                            {"description", "earlier runs whose values are still among those of the file"},
+                            {"description", "earlier runs from which values of this file come"},
                             {"items", {{"$ref", "#/properties/origin"}}}};
     return {{"type", "object"},
             {"description", "where and when the description was measured; a diff does not compare it"},

@@ -8,8 +8,8 @@
 
 namespace gputomo::predict {
 
-/// Trip counts by the index of a loop's first instruction, for loops whose conditional backward branch tests such a
-/// counter.
+/// Trip counts by the index of a loop's first instruction. Holds only loops whose conditional backward branch tests a
+/// counter with literals.
 [[nodiscard]] std::map<std::size_t, double> trip_counts(const ptx::Kernel& kernel);
 
 }  // namespace gputomo::predict

@@ -25,8 +25,8 @@ bool is_of(const results::Trace& trace, std::string_view key, const NamedLeaf& l
                            name.starts_with(key) && name[key.size()] == '_');
 }
 
-/// The trace that a leaf links to as its evidence. It is one with the thing's name, else the experiment's first plot,
-/// else its first trace.
+/// The trace that a leaf links to as its evidence: the one named after the leaf's cache, TLB or operation. Without such
+/// a trace it is the experiment's first one with a plot, or else its first one.
 const results::Trace* evidence_of(const NamedLeaf& leaf, const std::string& experiment, const Page& page) {
     const std::string owner = owner_of(leaf);
     const auto key = key_of(owner);

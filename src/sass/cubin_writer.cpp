@@ -251,7 +251,8 @@ private:
                                                     0x00010602, 0x00080b04, 0,          0};
         add_section(".nv.compat", {.sh_type = kCompatibilitySection, .sh_addralign = kWordAlignment},
                     std::as_bytes(std::span(kCompatibility)));
-        // No kernel calls another one: four pairs of caller and callee that end the four lists.
+        // Four lists of pairs (caller, callee). No kernel calls another one, so each list has only the pair that ends
+        // it.
         constexpr std::uint32_t kNoCalls[] = {0, 0xffffffff, 0, 0xfffffffe, 0, 0xfffffffd, 0, 0xfffffffc};
         add_section(".nv.callgraph", {.sh_type = kCallGraphSection, .sh_addralign = kWordAlignment, .sh_entsize = 8},
                     std::as_bytes(std::span(kNoCalls)));

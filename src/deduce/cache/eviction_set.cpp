@@ -182,8 +182,9 @@ Overflowing first_to_overflow(const Probe& probe, const Offsets& lines, std::uin
     return most;
 }
 
-/// Policies that expect no reuse evict the same few lines of a set again and again. The set's other lines are then
-/// among the resident ones: the fewest of those that evict the missing ones. Empty where all of them together do not.
+/// Policies that expect no reuse evict the same few lines of a set again and again, while its other lines stay
+/// resident. Returns the missing lines and the fewest resident ones that still evict them. Empty if all resident ones
+/// together do not evict them.
 Offsets with_resident_lines(const Probe& probe, const Overflowing& found) {
     Offsets others;
     for (const auto line : found.sequence)
@@ -213,8 +214,8 @@ Offsets with_generated_lines(const Probe& probe, const Offsets& missing) {
     return {};
 }
 
-/// with_generated_lines() for a sequence that is observed longer and longer, until enough lines of one set were seen
-/// to miss.
+/// As with_generated_lines(), but observes the sequence for further passes until the lines that missed so far generate
+/// a set.
 Offsets with_generated_lines_in_time(const Probe& probe, const Overflowing& found) {
     // A random policy evicts each line of a full set in one of `ways` passes. Therefore 12 observations of 16 passes
     // show most lines of sets of up to 128 ways. More take loads that the next search can use better.

@@ -42,9 +42,9 @@ struct Explanation {
     std::size_t unsure = 0;
 };
 
-/// Natural logarithm of the likelihood of a victim which the policy evicts with probability `odds`. The policy has to
-/// explain all victims but a share `unexplained`; these are any of the `ways`. A share of 2% bounds what one wrong
-/// victim costs; a larger one makes policies harder to distinguish.
+/// Natural logarithm of the likelihood of a victim that the policy evicts with probability `odds`. A share
+/// `unexplained` of the victims does not follow the policy and is any of the `ways` with the same probability. The
+/// share bounds what one wrong victim costs; more than 2% makes policies harder to distinguish.
 [[nodiscard]] double likelihood_of_victim(double odds, std::uint32_t ways, double unexplained = 0.02);
 
 /// Exactly one of the lines is absent at any time: the victim of a miss is the line that misses next. A slow load may
@@ -57,7 +57,7 @@ struct Explanation {
 [[nodiscard]] Explanation explain_with_partial_model(const TraceSegment& segment, std::uint32_t ways,
                                                      const PolicyModel& policy, double outlier_rate);
 
-/// The order in which ways go that are equally good victims.
+/// The order in which a policy evicts ways that are equally good victims.
 struct WayOrder {
     std::vector<std::uint32_t> place_of_way;  ///< 0 goes first
     double cost =

@@ -2,11 +2,10 @@
 //
 // Most steps ask whether a group of lines is resident together (probe.hpp):
 // 1. Sector: after an eviction, a run in single words misses once per sector (line.hpp).
-// 2. Equal sets chosen by the line number modulo their number, from contiguous arrays (equal_sets.hpp). This is cheap,
-//    and the only way where an upper level filters lookups. Elsewhere step 5 has to confirm the result; steps 3 and 4
-//    take over where it does not.
-// 3. An eviction set, found by group testing: nothing is assumed about how a set is chosen (eviction_set.hpp). Its line
-//    size follows from neighbours that share a line and those that do not (line.hpp).
+// 2. Equal sets with a modulo index, from contiguous arrays (equal_sets.hpp). This is cheap, and no other step works
+//    where an upper level filters lookups. Without such a level, steps 3 and 4 follow if step 5 refutes the result.
+// 3. An eviction set, found by group testing without an assumption about the index (eviction_set.hpp). The line size is
+//    the smallest shift that moves an address of it to another line (line.hpp).
 // 4. Index: the line number modulo the sets, or XORs of address bits, found by linear algebra (index.hpp).
 // 5. Ways of each set, also of unequal sets. Confidence is the share of unseen groups of lines whose hits and misses
 //    the geometry predicts (sets.hpp).
@@ -37,7 +36,8 @@ struct CacheQuestion {
     std::uint64_t code_bytes = 0;  ///< bytes of the chase's own code in this cache, which each load reads again
     /// Loads of one pass; larger arrays are bracketed, not measured to the line.
     std::uint64_t max_pass_loads = 1 << 18;
-    /// Loads for the eviction-set search, where arrays explain nothing; a GPU takes about a second for two million.
+    /// Load budget of the eviction-set search, which follows if arrays do not show the sets. A GPU takes about a second
+    /// for two million loads.
     std::uint64_t group_test_loads = std::uint64_t{8} << 20;
     std::uint64_t seed = 1;
     /// Address of offset 0, or any address with the same alignment: it decides which address bits choose the set.

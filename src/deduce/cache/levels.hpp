@@ -38,9 +38,9 @@ struct LevelSweep {
     std::vector<Point> points;  ///< one per array size
 };
 
-/// Enlarges the array up to `largest`. A new level starts where the slower loads leave the latency range of the level
-/// before (Wong 2010, III-B; Saavedra's method). A level that the next size leaves again was the transition between two
-/// levels and is dropped.
+/// Enlarges the array up to `largest`. A new level starts at the size whose slower loads lie outside the latency range
+/// of the level before (Wong 2010, III-B; Saavedra's method). A level that only one size shows is dropped, because that
+/// array mixes two levels.
 [[nodiscard]] LevelSweep deduce_levels(const Chase& chase, const LevelQuestion& question);
 
 }  // namespace gputomo::deduce

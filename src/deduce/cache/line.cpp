@@ -8,14 +8,14 @@ namespace {
 
 /// Most words of the window. A longer window shows more sectors.
 constexpr std::uint64_t kWindowWords = 512;
-/// Longer sequences are recorded in one pass if outliers among the watched words are unlikely: more passes would take
-/// as many times the loads.
+/// Longer sequences are recorded in a single pass, unless outliers among the watched words are likely: each further
+/// pass costs as many loads again.
 constexpr std::size_t kLongSequence = std::size_t{1} << 19;
-/// Finest sector looked for in data, in bytes. TLBs are searched from their word on.
+/// Finest sector that is searched in data caches, in bytes. For TLBs it is the word of the question.
 constexpr std::uint64_t kFinestSector = 16, kDataWord = 8;
-/// If the window is not evicted, fewer distances than this between its misses say nothing about the sector.
+/// Fewest distances between misses from which a sector follows although the window as a whole was not evicted.
 constexpr std::size_t kMinDistances = 8;
-/// The neighbours of three lines are tried, and the majority decides.
+/// Lines whose neighbours are tried. The majority decides, so one wrong answer of three does not matter.
 constexpr std::size_t kLinesTried = 3;
 
 /// What reading a window word by word shows after an access sequence that should have evicted it.
@@ -30,8 +30,8 @@ WindowScan scan_window(const Probe& probe, std::uint64_t evict, std::uint64_t st
     const std::uint64_t window = std::min<std::uint64_t>(evict / 2, q.word * kWindowWords);
     Offsets sequence = strided(window, q.word);
     const std::size_t watched = sequence.size();
-    // Each line is loaded twice: policies that expect no reuse evict lines that were used once before those that were
-    // used again.
+    // Each line is loaded twice. Some policies (BRRIP) first evict lines that were used only once. Lines loaded once
+    // would evict each other and leave the window resident.
     for (std::uint64_t at = window + step; at < evict; at += step) {
         sequence.push_back(at);
         if (step > q.word && !probe.filtered()) sequence.push_back(at + q.word);
@@ -63,8 +63,8 @@ WindowScan scan_window(const Probe& probe, std::uint64_t evict) {
     const std::uint64_t finest = std::max<std::uint64_t>(q.probe_stride, q.word == kDataWord ? kFinestSector : q.word);
     std::uint64_t step = std::max(finest, evict / q.max_pass_loads / finest * finest);
     auto scan = scan_window(probe, evict, step);
-    // Steps longer than a line evict only some of the sets, and the misses left look like one long sector. Steps of
-    // the sector itself evict all of them.
+    // Steps longer than a line leave some sets out, and the distance of the remaining misses looks like a long sector.
+    // Shorten the step to the sector that was found, and scan again.
     while (scan.sector.bytes <= step && step > finest) {
         const std::uint64_t last = scan.sector.bytes;
         step = last > 0 && last < step && last % finest == 0 ? std::max(finest, last) : finest;
@@ -74,9 +74,9 @@ WindowScan scan_window(const Probe& probe, std::uint64_t evict) {
     return scan;
 }
 
-/// Whether the neighbour `shift` bytes further is in the line of the i-th line of the eviction set.
+/// Whether the address `shift` bytes beyond that of member i of the eviction set lies in the same line.
 bool shares_line(const Probe& probe, const EvictionSet& eviction_set, std::size_t i, std::uint64_t shift) {
-    // If both are in the eviction set, both are needed for the set to overflow.
+    // Members of a minimal eviction set are in different lines.
     if (std::ranges::find(eviction_set.lines, eviction_set.lines[i] + shift) != eviction_set.lines.end()) return false;
     Offsets replaced = eviction_set.lines;
     replaced[i] += shift;
@@ -93,7 +93,7 @@ SectorSize find_sector(const Probe& probe) {
     const auto& q = probe.question();
     std::uint64_t evict = std::min(std::max(q.buffer_bytes / 2, q.overflows), q.overflows * 2);
     auto scan = scan_window(probe, evict);
-    // If the window is not evicted, a few of its words miss at random.
+    // Load more lines until they evict the window. Before that, a few of its words miss at random.
     while (scan.sector.bytes > 0 && !scan.evicted && 2 * evict <= q.buffer_bytes) scan = scan_window(probe, evict *= 2);
     if (!scan.evicted && scan.distances < kMinDistances) scan.sector.agreement = 0;
     return scan.sector;

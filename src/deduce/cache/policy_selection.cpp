@@ -177,8 +177,8 @@ WayTree PolicySelection::tree_of(const TraceSegment& segment, const std::vector<
     // In a periodic segment either half shows the same, and what precedes the period has outliers.
     const std::size_t from = segment.periodic ? segment.periodic_from : 0,
                       end = from + (segment.lines.size() - from) / 2;
-    // Interpreted without a policy, a slow load may as well be an outlier. Where that is wrong, two ways are exchanged
-    // from then on, so that less of the run is better at first.
+    // Without a policy, steps may take an outlier for a miss, which exchanges two ways in all later steps. The first
+    // tree is therefore learnt from the first few victims only.
     double victims = 0;
     const auto saw_enough = std::ranges::find_if(
         steps, [&](const Step& step) { return step.load >= from && step.evicted && ++victims >= most_victims(ways_); });

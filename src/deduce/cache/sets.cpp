@@ -8,28 +8,28 @@
 namespace gputomo::deduce::cache {
 namespace {
 
-/// Most lines of one access sequence; below a filtering level `kMaxFilteredLines`. Larger caches are tested by a
-/// sample of their sets.
+/// Most lines of one access sequence: `kMaxFilteredLines` where an upper level filters lookups, `kMaxLines` elsewhere.
+/// A cache with more lines is tested by a sample of its sets.
 constexpr std::uint64_t kMaxLines = 1 << 14, kMaxFilteredLines = 64;
 /// Up to `kMaxUnequal` unequal sets are measured one by one, each up to `kMaxWays` ways. More would exceed any load
 /// budget.
 constexpr std::uint64_t kMaxUnequal = 1024, kMaxWays = 4096;
-/// If all sets are tested and there are at most this many, each gets the time that its last line needs. More sets would
-/// take too long for that.
+/// Caches of at most this many sets are tested set by set, because the last line of a set may take many passes to
+/// become resident. With more sets that takes too long.
 constexpr std::size_t kFewSets = 64;
-/// Predictions are made until there are `kTrials`, in at most `kMaxRounds` rounds: chosen so that one wrong prediction
-/// leaves a share near 0.98.
+/// Predictions to make, in at most `kMaxRounds` rounds. With 128 of them one wrong prediction lowers the confidence by
+/// less than 0.01.
 constexpr int kTrials = 128, kMaxRounds = 48;
-/// `kFewTrials` predictions are enough once one part in `kShareOfLoads` of the search's load budget is spent on them:
-/// large sets with a random policy settle late.
+/// After 1 / `kShareOfLoads` of the search's load budget, `kFewTrials` predictions are enough: large sets with a random
+/// policy take many passes each.
 constexpr int kFewTrials = 24;
-/// Access sequences with a group of each set: at least `kMinSequences`, so that all sets of a small cache are tried
-/// often, each of at most `kMaxSequenceLines` lines.
+/// Fewest access sequences that hold a group of each set. Each tries every set once. Caches with more lines than
+/// `kMaxSequenceLines` are not tested this way.
 constexpr int kMinSequences = 6;
 constexpr std::uint64_t kMaxSequenceLines = 2048;
 constexpr std::uint64_t kShareOfLoads = 8;
-/// A set that seems full is tried with one line more `kAgain` times. Groups that should be resident are tried again
-/// while some still become so: until `kMaxIdleTries` tries in a row showed none, and at most `kMaxTries` times.
+/// A set that seems full is tried `kAgain` times with one line more. A group that is not resident as predicted gets at
+/// most `kMaxTries` tries. They end when no group became resident in `kMaxIdleTries` tries in a row.
 constexpr int kAgain = 3, kMaxIdleTries = 6, kMaxTries = 24;
 
 std::uint64_t most_lines(const Probe& probe) { return probe.filtered() ? kMaxFilteredLines : kMaxLines; }
@@ -64,7 +64,8 @@ std::uint64_t ways_of(const Probe& probe, const Index& index, std::uint64_t set,
         const std::uint64_t middle = low + (high - low) / 2;
         (fits(middle) ? low : high) = middle;
     }
-    // A fit is proven, but an overflow is not: some policies take long to make the last line resident.
+    // One pass without a miss proves that the lines fit. Misses do not prove that they overflow, because some policies
+    // take many passes to make the last line resident.
     for (int again = 0; again < kAgain; ++again)
         if (fits(low + 1)) ++low;
     return low;
@@ -89,8 +90,8 @@ struct Group {
     bool predicted = false;  ///< predicted to be resident
 };
 
-/// Tries the groups several times while some that should be resident are not. Groups are always tried together, because
-/// lines of two sets that are really one would not meet otherwise.
+/// Tries the groups again while some that are predicted to be resident are not. All groups share each access sequence:
+/// if the index takes one set for two, only lines of both in one sequence overflow it.
 std::vector<bool> which_fit(const Probe& probe, const std::vector<Offsets>& groups,
                             const std::vector<Group>& groups_drawn) {
     auto fit = probe.groups_fit(groups);
@@ -123,7 +124,7 @@ SetWays find_set_ways(const Probe& probe, const Index& index, std::uint64_t expe
     }
     const auto full_fits = probe.groups_fit(full);
     auto one_more_fits = probe.groups_fit(eviction_set);
-    // Few sets may well be unequal: each gets its time.
+    // A few sets can be tested one by one, each with as many passes as it needs.
     for (std::size_t i = 0; i < chosen.size() && found.every_set && chosen.size() <= kFewSets; ++i)
         one_more_fits[i] = one_more_fits[i] || probe.fits_eventually(eviction_set[i]);
     std::vector<std::size_t> unusual;
@@ -140,8 +141,8 @@ Trials predict_groups(const Probe& probe, const Index& index, std::vector<std::u
     Trials trials;
     const std::uint64_t largest = *std::max_element(ways.begin(), ways.end()), lines_in_span = index.lines_in_span();
     const bool unequal = std::ranges::any_of(ways, [&](std::uint64_t w) { return w != largest; });
-    // Tests only a small part of the cache at once. If lines are not in the sets that the index says, a sequence as
-    // large as the cache overflows anyway.
+    // One round tests at most a quarter of the sets. Lines that fill the whole cache overflow sets whatever the index
+    // is, so a wrong index would seem to predict these misses.
     const std::uint64_t at_once = std::max<std::uint64_t>(
         1, std::min({index.sets() / 4, most_lines(probe) / 4 / (largest + 1), std::uint64_t{kTrials}}));
     const std::uint64_t many_loads = probe.loads() + probe.question().group_test_loads / kShareOfLoads;

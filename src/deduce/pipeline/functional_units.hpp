@@ -24,7 +24,7 @@ struct PairTiming {
 /// them, and 1 for the unit that limits it.
 struct Interference {
     double share = 0;
-    bool measurable = true;  ///< false if issuing both takes as long as executing one after the other
+    bool measurable = true;  ///< false if the issue limit hides whether the two overlap
 };
 [[nodiscard]] Interference interference(const PairTiming& timing);
 

@@ -21,9 +21,9 @@ struct SchedulerFit {
     double error = 0;         ///< root mean square of ln(measured / predicted)
 };
 
-/// Warps are distributed evenly, so the fullest of S schedulers has ceil(w / S) of w warps. It takes
-/// max(`alone`, `overhead` + ceil(w / S) `issue_cycles`) for one instruction of each.
-/// One fit for each number of schedulers up to `most`, the best first. Empty for fewer than two samples.
+/// Warps are distributed evenly, so the fullest of S schedulers has ceil(w / S) of w warps. To issue one instruction of
+/// each of them, it takes max(`alone`, `overhead` + ceil(w / S) `issue_cycles`).
+/// Returns one fit for each number of schedulers up to `most`, the best first; none for fewer than two samples.
 [[nodiscard]] std::vector<SchedulerFit> scheduler_fits(std::span<const SchedulerSample> samples, int most);
 
 }  // namespace gputomo::deduce

@@ -71,7 +71,9 @@ private:
         const auto found = mix(shape, progress).cycles_of_one_warp();
         if (!found)
             throw DeviceError(
-                fmt::format("{}: {}: one warp on each SM was not attained", context_.device.name(), shape.name()));
+                fmt::format("{}: {}: no launch kept one warp on each SM; end other programs on this GPU and run "
+                            "again",
+                            context_.device.name(), shape.name()));
         return *found;
     }
     /// The highest rate over these numbers of warps on each scheduler.

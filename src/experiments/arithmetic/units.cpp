@@ -120,7 +120,8 @@ private:
                                       {"share", "", {}}}};
 };
 
-/// The operations of the pipelines represent units unless two pipelines are the same unit.
+/// Compiles the pair of each operation with the representative of each pipeline. Some pairs are not needed if two
+/// pipelines turn out to be one unit.
 void compile_ahead(const Context& context) {
     const auto operations = rated_operations(context);
     for (std::size_t i = 0; i < operations.all.size(); ++i)

@@ -23,7 +23,7 @@ struct FoundCache {
     double next_latency = 0;  ///< of the next level, in cycles
     ChaseArray* array = nullptr;
     std::uint64_t stride = 0;      ///< of the chase that found it, in bytes
-    std::uint64_t smallest = 512;  ///< bytes of an array that only this cache serves on that chase
+    std::uint64_t smallest = 512;  ///< bytes of the smallest array that this cache serves and nearer ones do not
 };
 
 struct Hierarchy {

@@ -17,8 +17,7 @@ constexpr std::uint64_t kLargest = std::uint64_t{128} << 20;
 
 Outcome measure(Context& context) {
     Outcome outcome;
-    // On devices that can alias memory, entries span megabytes, and a few of them reach farther than a linear texture
-    // does.
+    // On devices that can alias memory, entries span megabytes: the first TLB covers more than a linear texture can.
     if (context.device.attribute(device::Attribute::virtual_memory_management).value_or(0) == 1) {
         outcome.warnings.emplace_back(
             "texture_tlb: nothing was measured, because the first TLB of this device reaches farther than a linear "

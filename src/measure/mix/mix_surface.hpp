@@ -32,7 +32,7 @@ struct MixSurface {
     std::optional<results::Origin> origin;  ///< where and when it was measured
 };
 
-/// Numbers of the two kinds of instruction in the repeating group.
+/// How many accesses and how many adds the repeating group of a mix has.
 struct MixIntensity {
     int accesses = 1;
     int alpha = 1;

@@ -11,8 +11,8 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::Type;
 
-/// The latencies that this is compared with are one thread's. A whole warp takes longer on a GPU that executes
-/// half-warps.
+/// One thread, because the latencies to compare with are also those of one thread. A whole warp takes longer on a GPU
+/// that executes half-warps.
 constexpr int kThreads = 1;
 /// Pairs of an instruction and an add in the chain. A longer chain averages better; a shorter one fits smaller
 /// instruction caches.

@@ -40,7 +40,7 @@ struct Coalescers {
 
 struct LoadStoreState {
     std::vector<double> banks_free;          ///< by SM: when the banks of shared memory can take an access
-    std::vector<double> lines_free;          ///< by SM: when the first cache can take a line of a global access
+    std::vector<double> lines_free;          ///< by SM: when the first cache can take the next line of a global access
     std::uint64_t requests = 0;              ///< warp instructions that went to the memory system
     std::uint64_t bank_conflict_cycles = 0;  ///< of shared memory
 };
