@@ -17,8 +17,12 @@ std::optional<std::vector<double>> as_numbers(const Value& value) {
     return std::nullopt;
 }
 
+/// Largest relative difference of two numbers that count as equal without a tolerance: rounding differs by some 1e-16,
+/// and no measurement has nine digits.
+constexpr double kRounding = 1e-9;
+
 bool within(double a, double b, double tolerance) {
-    return a == b || std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
+    return a == b || std::abs(a - b) <= std::max(kRounding, tolerance) * std::max(std::abs(a), std::abs(b));
 }
 
 std::array<double, 2> interval_of(const Leaf& leaf, double value) {

@@ -29,9 +29,9 @@ struct DiffResult {
     std::size_t equal = 0;
 };
 
-/// Compares the leaves that the schema does not mark internal. Numbers are equal when their intervals overlap or they
-/// are within the tolerance. An absent leaf equals an absent one only. The policy "not-lru" leaves every policy but
-/// "lru" possible, so the two are undecided.
+/// Compares the leaves that the schema does not mark internal. Numbers are equal when their intervals overlap, or when
+/// they differ by no more than the tolerance or rounding. An absent leaf equals an absent one only. The policy
+/// "not-lru" leaves every policy but "lru" possible, so the two are undecided.
 [[nodiscard]] DiffResult diff(const Machine& a, const Machine& b, const DiffOptions& options = {});
 
 /// How two leaves compare by the rules of diff(); `open` means that one has candidates that allow the other's value.

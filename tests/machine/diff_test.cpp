@@ -44,6 +44,12 @@ TEST(MachineDiff, TreatsAbsentAsEqualToAbsentOnly) {
     EXPECT_EQ(value_text(result.differing[0].b), "16384");
 }
 
+TEST(MachineDiff, RoundingIsNoDifference) {
+    const auto same = [](double a, double b) { return same_value(known(a), known(b), 0); };
+    EXPECT_TRUE(same(1380, 1380.0000000000002));
+    EXPECT_FALSE(same(1380, 1380.0001));
+}
+
 TEST(MachineDiff, WritesDifferentNumbersDifferently) {
     const auto texts = [](double a, double b) {
         return value_texts({"clock.sm_mhz", Unit::megahertz, known(a), known(b)});
