@@ -99,6 +99,8 @@ struct Launch {
 struct LaunchResult {
     /// Device time from start to end of the kernel, by events (simulated: cycles over the clock).
     Nanoseconds elapsed{0};
+    /// Instructions of warps that were executed; nullopt where the device does not count them, as GPUs do not.
+    std::optional<std::uint64_t> warp_instructions{};
 };
 
 /// Properties of a loaded kernel, as the driver or the simulator reports them.

@@ -279,7 +279,7 @@ device::LaunchResult Gpu::finish(double cycles) {
     const auto pause = static_cast<std::int64_t>(random_() % kMostPause);
     for (auto& offset : clock_offsets_)
         offset += static_cast<std::int64_t>(elapsed * *machine_.clock.sm_mhz / 1e3) + pause;
-    return {Nanoseconds(elapsed)};
+    return {.elapsed = Nanoseconds(elapsed), .warp_instructions = counters_.warp_instructions};
 }
 
 int Gpu::most_threads(int registers_per_thread, int asked) const {

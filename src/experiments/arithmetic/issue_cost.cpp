@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
 namespace gputomo::experiments {
 namespace issue_cost {
@@ -18,10 +17,8 @@ namespace {
 
 /// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
-/// Launches of each point, the best of which counts.
+/// Launches of each point on a GPU, the median of which counts. The small budget has one.
 constexpr int kLaunches = 3;
-/// A launch that takes the host this long is not repeated: only a simulation takes as long, and it repeats exactly.
-constexpr std::chrono::milliseconds kSlow{20};
 /// Groups of warps beside the adds, of the eight groups of 1024 threads.
 constexpr int kMostBusy = 3;
 /// If adds alone fill less than this share of the issue slots, other instructions take free slots and displace nothing.
@@ -63,15 +60,12 @@ public:
     }
 
 private:
-    [[nodiscard]] static CoIssueRates best(CoIssueLoop& loop, int busy, bool others) {
+    [[nodiscard]] CoIssueRates usual(CoIssueLoop& loop, int busy, bool others) const {
         std::vector<CoIssueRates> samples;
-        for (int i = 0; i < kLaunches; ++i) {
-            const auto begin = std::chrono::steady_clock::now();
-            samples.push_back(loop.rates(busy, others));
-            if (std::chrono::steady_clock::now() - begin > kSlow) return samples.back();
-        }
+        const int launches = context_.budget == measure::Budget::full ? kLaunches : 1;
+        for (int i = 0; i < launches; ++i) samples.push_back(loop.rates(busy, others));
         std::ranges::sort(samples, {}, &CoIssueRates::adds);
-        return samples[kLaunches / 2];
+        return samples[samples.size() / 2];
     }
 
     /// Issue slots of adds that each other instruction displaces. The loops' own instructions add to both alike.
@@ -109,7 +103,7 @@ private:
         for (int busy = 1; busy <= std::min(context_.quick ? 1 : kMostBusy, loop.groups() - 1); ++busy) {
             context_.progress(static_cast<double>(busy) / kMostBusy,
                               fmt::format("{}, {} warps", leaf.name, busy * CoIssueLoop::kGroup));
-            const auto alone = best(loop, busy, false), together = best(loop, busy, true);
+            const auto alone = usual(loop, busy, false), together = usual(loop, busy, true);
             if (together.others < kLeastOthers * alone.adds) continue;
             const double slots = displaced(alone, together);
             if (slots_ > 0 && alone.adds >= kFull * slots_ && !fewest) fewest = slots;

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 
 namespace gputomo::measure {
@@ -19,9 +18,9 @@ using enum device::Attribute;
 
 /// Launches after one that warms instruction caches and TLBs; the median counts.
 constexpr int kTimingLaunches = 7;
-/// Beside a launch this long the first one's misses do not matter, so one launch is enough. Only a simulated GPU takes
-/// that much time.
-constexpr std::chrono::milliseconds kSlow{50};
+/// Beside 200,000 instructions of warps the first launch's misses do not matter, so one launch is enough. Only a
+/// simulated GPU counts them, and takes about a tenth of a second for this number.
+constexpr std::uint64_t kLongLaunch = 200'000;
 /// Registers are allocated to warps in such units on all GPUs since Fermi (Volkov 2016, 5.7, and `register_file` for
 /// those in machines/).
 constexpr std::int64_t kRegisterUnit = 256;
@@ -86,25 +85,24 @@ Bytes KernelTiming::shared_for(int blocks, Bytes least) const {
         std::max(least.count(), shared_that_holds(shared_limits(device_), blocks) - properties_.static_shared.count())};
 }
 
-Nanoseconds KernelTiming::time(const KernelLaunch& launch, int blocks) {
+device::LaunchResult KernelTiming::launch(const KernelLaunch& launch, int blocks) {
     device::Launch each{.grid = launch.grid,
                         .block = launch.block,
                         .dynamic_shared = shared_for(blocks, launch.dynamic_shared),
                         .arguments = launch.arguments};
-    return kernel_.launch(each).elapsed;
+    return kernel_.launch(each);
 }
 
 KernelSample KernelTiming::sample(const KernelLaunch& whole, const KernelLaunch& part, int blocks,
                                   const std::function<void()>& before) {
     const bool difference = part.grid.count() > 0;
-    const auto usual = [&](const KernelLaunch& launch) {
+    const auto usual = [&](const KernelLaunch& each) {
         std::vector<double> times;
         for (int i = 0; i <= kTimingLaunches; ++i) {
             if (before) before();
-            const auto begin = std::chrono::steady_clock::now();
-            const double elapsed = time(launch, blocks).count();
-            if (std::chrono::steady_clock::now() - begin > kSlow) return elapsed;
-            if (i > 0) times.push_back(elapsed);
+            const auto result = launch(each, blocks);
+            if (result.warp_instructions.value_or(0) > kLongLaunch) return result.elapsed.count();
+            if (i > 0) times.push_back(result.elapsed.count());
         }
         return median(times);
     };

@@ -49,8 +49,8 @@ public:
     /// Up to five numbers of blocks on an SM, from few to all.
     [[nodiscard]] std::vector<int> occupancies() const;
 
-    /// Time of one launch with at most `blocks` blocks on an SM. Errors as device::Kernel::launch.
-    [[nodiscard]] Nanoseconds time(const KernelLaunch& launch, int blocks);
+    /// One launch with at most `blocks` blocks on an SM. Errors as device::Kernel::launch.
+    [[nodiscard]] device::LaunchResult launch(const KernelLaunch& launch, int blocks);
     /// The throughput of the blocks by which `whole` exceeds `part`, so that starting and ending a launch cancel. If
     /// `part` has no blocks, all of `whole` count. `before` runs before each launch.
     [[nodiscard]] KernelSample sample(const KernelLaunch& whole, const KernelLaunch& part, int blocks,

@@ -1,19 +1,17 @@
 #include "measure/kernel/device_facts.hpp"
 #include "measure/workload/workload.hpp"
-#include "units/processor_time.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 
 namespace gputomo::measure {
 namespace {
 
-/// A launch of this many ns is long compared with its start. A simulation that computes for as long is long enough
-/// too, however busy the host is.
+/// A launch of this many ns is long compared with its start.
 constexpr double kLongEnough = 500'000;  // ns
-/// Processor time of the host for a launch, beyond which a simulation is long enough.
-constexpr std::chrono::milliseconds kSlowRun{150};
+/// A launch of this many instructions of warps is long enough as well. Only a simulated GPU counts them, and a longer
+/// launch would take the host seconds for each occupancy.
+constexpr std::uint64_t kManyInstructions = 500'000;
 /// Launches of each occupancy may use this fraction of the memory, and at most this many bytes.
 constexpr std::int64_t kShareOfMemory = 8;
 constexpr std::int64_t kMostBytes = std::int64_t{2} << 30;
@@ -63,12 +61,11 @@ WorkloadTiming time_workload(device::Device& device, const Workload& workload,
         progress(0, workload.id);
         data = {};  // freed before the next one allocates
         data = workload.data(device, blocks);
-        const auto begin = thread_processor_time();
-        const double elapsed =
-            timing.time({grid_of(workload, blocks), block, Bytes{0}, data.arguments}, timing.most_blocks()).count();
+        const auto result =
+            timing.launch({grid_of(workload, blocks), block, Bytes{0}, data.arguments}, timing.most_blocks());
         data.check(blocks);
-        const bool slow = thread_processor_time() - begin > kSlowRun;
-        if (elapsed >= kLongEnough || slow || blocks == most) break;
+        const bool many = result.warp_instructions.value_or(0) > kManyInstructions;
+        if (result.elapsed.count() >= kLongEnough || many || blocks == most) break;
         blocks = std::min(most, rounded(workload, blocks * kGrowth));
     }
     const KernelLaunch whole{grid_of(workload, blocks), block, Bytes{0}, data.arguments},
