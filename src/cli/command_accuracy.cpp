@@ -61,7 +61,7 @@ void score(replay::Scored& scored, const AccuracyOptions& options) {
         const auto gpu = open_simulated(options.device, options.seed, 0);
         const auto simulated =
             replay::simulate(*gpu, captured, launch, std::chrono::milliseconds(options.time_limit_ms), false);
-        scored.cycles = static_cast<double>(simulated.counters.cycles);
+        scored.cycles = static_cast<double>(simulated.counters.profiler_cycles);
         scored.instructions = static_cast<double>(simulated.counters.warp_instructions);
         scored.dram_bytes = static_cast<double>(simulated.counters.dram_bytes);
         scored.lost = lost_by(launch);

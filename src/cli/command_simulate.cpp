@@ -162,10 +162,9 @@ void print(const sim::ExecutedCode& code, const sim::Counters& counters, const d
 }
 
 void print(const sim::Counters& c, Nanoseconds elapsed) {
-    fmt::print(
-        "cycles {}\nelapsed_ns {:.1f}\nwarp_instructions {}\nthread_instructions {}\nmemory_transactions "
-        "{}\ndram_bytes {}\n",
-        c.cycles, elapsed.count(), c.warp_instructions, c.thread_instructions, c.memory_transactions, c.dram_bytes);
+    fmt::print("cycles {}\nprofiler_cycles {}\nelapsed_ns {:.1f}\n", c.cycles, c.profiler_cycles, elapsed.count());
+    fmt::print("warp_instructions {}\nthread_instructions {}\nmemory_transactions {}\ndram_bytes {}\n",
+               c.warp_instructions, c.thread_instructions, c.memory_transactions, c.dram_bytes);
     fmt::print("bank_conflict_cycles {}\ndivergent_branches {}\n", c.bank_conflict_cycles, c.divergent_branches);
     for (const auto& [name, hits] : c.cache_hits)
         fmt::print("{}_hits {}\n{}_misses {}\n", name, hits, name, c.cache_misses.at(name));

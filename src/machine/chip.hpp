@@ -120,6 +120,7 @@ struct LaunchCost {
     Integer block_replacement;
     Real block_interval;
     Real warp_interval;
+    Real profiler_cycles;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
@@ -134,6 +135,10 @@ struct LaunchCost {
               self.block_interval);
         visit({.name = "warp_interval", .unit = Unit::cycles,
                .doc = "cycles between the starts of two warps on one SM"}, self.warp_interval);
+        visit({.name = "profiler_cycles", .unit = Unit::cycles,
+               .doc = "SM cycles that a profiler counts for a kernel without instructions, of one block and after its "
+                      "caches were flushed: NVIDIA's counter gpc__cycles_elapsed.max",
+               .internal = "only a profiler reads the counter, and a scan uses none"}, self.profiler_cycles);
     }
 };
 

@@ -160,17 +160,18 @@ struct Memory {
                       "rate"}, self.bytes_in_flight);
         visit({.name = "contention_base", .unit = Unit::cycles,
                .doc = "a in the mean latency a + sum of b x / (c - x) at a throughput of x GB/s (Volkov 2016, "
-                      "6.4). For performance models: the simulator has queues instead",
-               .internal = "only the experiment occupancy determines it, from mixes of one kind of instruction, "
-                           "and it runs on request only"}, self.contention_base);
+                      "6.4)",
+               .internal = "scans of simulated GPUs leave out the experiments that determine it"},
+              self.contention_base);
         visit({.name = "contention_slopes", .unit = Unit::cycles,
-               .doc = "b of each term of the mean latency (see contention_base)",
-               .internal = "only the experiment occupancy determines it, from mixes of one kind of instruction, "
-                           "and it runs on request only"}, self.contention_slopes);
+               .doc = "b of each term of the mean latency (see contention_base). The simulator uses slopes and limits "
+                      "where channel_banks is not known",
+               .internal = "scans of simulated GPUs leave out the experiments that determine it"},
+              self.contention_slopes);
         visit({.name = "contention_limits", .unit = Unit::gigabytes_per_second,
                .doc = "c of each term of the mean latency (see contention_base)",
-               .internal = "only the experiment occupancy determines it, from mixes of one kind of instruction, "
-                           "and it runs on request only"}, self.contention_limits);
+               .internal = "scans of simulated GPUs leave out the experiments that determine it"},
+              self.contention_limits);
         visit({.name = "interconnect_bytes_per_cycle", .unit = Unit::bytes_per_cycle,
                .doc = "bytes per cycle of one SM's port into the interconnect",
                .internal = "timing sees the slowest stage of a path only"}, self.interconnect_bytes_per_cycle);

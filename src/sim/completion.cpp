@@ -24,6 +24,10 @@ constexpr std::int64_t kSmsPerGpc = 16;
 constexpr std::int64_t kBanks = 32, kBankWidth = 4;
 /// The compute capability from which the threads of a warp are scheduled independently (Volta).
 constexpr std::int64_t kIndependentFrom = 7;
+/// Compute capability of the GPUs for which launch.profiler_cycles of an H200 is assumed. Without it, kernels of a few
+/// microseconds would seem up to twice as fast as a profiler finds them.
+constexpr std::int64_t kHopper = 9;
+constexpr double kHopperProfilerCycles = 2880;
 
 class Completion {
 public:
@@ -95,6 +99,8 @@ void Completion::topology() {
     if (*machine_.clock.scope == "tpc") assume(topology.sms_per_tpc, "topology.sms_per_tpc", std::int64_t{1});
     if (machine_.identity.compute_capability_major.value_or(0) >= kIndependentFrom)
         assume(machine_.issue.divergence, "issue.divergence", std::string("independent"));
+    if (machine_.identity.compute_capability_major.value_or(0) == kHopper)
+        assume(machine_.launch.profiler_cycles, "launch.profiler_cycles", kHopperProfilerCycles);
 }
 
 /// A scan times operations without finding their units. Doubles, approximations and all other operations get a unit

@@ -270,6 +270,8 @@ device::LaunchResult Gpu::run(const LoadedMachineCode& kernel, const device::Lau
 }
 
 device::LaunchResult Gpu::finish(double cycles) {
+    counters_.profiler_cycles =
+        counters_.cycles + static_cast<std::uint64_t>(std::llround(machine_.launch.profiler_cycles.value_or(0)));
     double drift = 1;
     if (options_.noise.clock_drift > 0)
         drift += options_.noise.clock_drift * (2 * static_cast<double>(random_() >> 11) * 0x1p-53 - 1);

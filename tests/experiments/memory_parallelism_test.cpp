@@ -60,6 +60,22 @@ TEST(MemoryParallelism, OneSmReachesItsPortsBandwidthOnceEnoughBytesAreInFlight)
             << kind;
 }
 
+/// More loads in flight find the memory busier. What the description says of that comes back: where the memory is half
+/// busy, loads wait 120 cycles longer.
+TEST(MemoryParallelism, FindsHowLatencyGrowsWithLoad) {
+    auto machine = small_gpu(64, 200);
+    constexpr double slope = 120, limit = 130;  // cycles, GB/s
+    machine.memory.channels = {}, machine.memory.peak_bandwidth = {}, machine.memory.copy_bandwidth = {};
+    machine.memory.read_bandwidth.set(limit);
+    machine.memory.contention_slopes.set({slope});
+    machine.memory.contention_limits.set({limit});
+    const auto outcome = parallelism_of(machine);
+    const double found_slope = std::get<std::vector<double>>(estimate(outcome, "memory.contention_slopes").value).at(0),
+                 found_limit = std::get<std::vector<double>>(estimate(outcome, "memory.contention_limits").value).at(0);
+    constexpr double half = limit / 2;
+    EXPECT_NEAR(found_slope * half / (found_limit - half), slope, 0.2 * slope);
+}
+
 TEST(AccessLoop, SkipsShapesThatExceedTheThreadsOfAnSm) {
     auto machine = small_gpu(24, 264);
     machine.topology.max_threads_per_block.set(256);

@@ -79,6 +79,7 @@ TEST(MemoryLatencies, BusyMemoryHasTheDistributionOfTheThesis) {
 TEST(MemoryLatencies, WithoutBanksOnlyTheBandwidthDelaysLoads) {
     auto machine = machine_of("gtx680");
     machine.memory.channel_banks = {};
+    machine.memory.contention_slopes = {}, machine.memory.contention_limits = {};
     const auto banked = sampled(machine_of("gtx680"), 32), plain = sampled(machine, 32);
     const auto median = [](const Histogram& h) {
         for (const auto& [latency, count] : h)

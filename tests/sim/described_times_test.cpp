@@ -41,10 +41,8 @@ const std::map<std::string, std::string> kNotSimulated{
     {"accesses.*.sm_bytes_per_cycle", "follows from the ports of caches and SMs, as for loads"},
     {"accesses.*.bytes_per_cycle", "follows from the ports of caches and SMs, as for loads"},
     {"memory.sm_bytes_per_cycle", "follows from latency, lines in flight and the SM's port"},
-    {"memory.write_delay", "for performance models: the simulated memory turns its bus around instead"},
-    {"memory.contention_base", "for performance models: the simulated memory has queues instead"},
-    {"memory.contention_slopes", "for performance models: the simulated memory has queues instead"},
-    {"memory.contention_limits", "for performance models: the simulated memory has queues instead"},
+    {"memory.contention_base", "for performance models: an idle memory takes the latency of the path"},
+    {"launch.profiler_cycles", "a profiler's: added to the counter of elapsed cycles, not to the launch's time"},
 };
 
 bool describes_time(Unit unit) {
@@ -89,10 +87,8 @@ void describe_what_is_only_reported(Machine& m) {
     m.accesses["l2_store"].sm_bytes_per_cycle.set(16);
     m.accesses["l2_store"].bytes_per_cycle.set(32);
     m.memory.sm_bytes_per_cycle.set(8);
-    m.memory.write_delay.set(100);
     m.memory.contention_base.set(400);
-    m.memory.contention_slopes.set({20});
-    m.memory.contention_limits.set({64});
+    m.launch.profiler_cycles.set(900);
 }
 
 /// Two SMs without caches, whose warps have a stack of diverged paths.
@@ -122,6 +118,9 @@ Machine uncached_machine() {
     m.memory.pause_interval.set(2000);
     m.memory.pause_time.set(100);
     m.memory.interconnect_bytes_per_cycle.set(20);
+    m.memory.write_delay.set(400);
+    m.memory.contention_slopes.set({200});
+    m.memory.contention_limits.set({64});
     m.launch.empty_kernel.set(5000);
     m.launch.block_replacement.set(100);
     m.launch.block_interval.set(3);
@@ -286,7 +285,8 @@ private:
         std::int64_t distance = 0;  ///< bytes between the words of a thread
         bool copies = false;
     };
-    /// Each thread reads eight words, and may write them elsewhere.
+    /// Each thread reads eight words, and may write them elsewhere and then read the first one twice, the second time
+    /// after the first: writes and reads meet in the memory.
     static KernelBuilder stream(const Stream& shape) {
         return timed("stream", [&](KernelBuilder& k, Reg data, Reg) {
             const Reg from = k.element(data, k.thread_index(), Bytes(shape.stride));
@@ -299,6 +299,15 @@ private:
                 for (std::size_t i = 0; i < values.size(); ++i)
                     k("st.global.u32", Mem(from, 512 * 1024 + static_cast<std::int64_t>(i) * shape.distance),
                       values[i]);
+            if (shape.copies)
+                k.repeat(2, [&](int) {
+                    const Reg word = k.reg(Type::u32), offset = k.reg(Type::u64);
+                    k("ld.volatile.global.u32", word, Mem(from, 1024));
+                    k("cvt.u64.u32", offset, word);
+                    k("and.b64", offset, offset, 0);
+                    k("add.u64", from, from, offset);
+                    values.push_back(word);
+                });
             (void)k.clock_after(values.back());
         });
     }

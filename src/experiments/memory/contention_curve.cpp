@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace gputomo::experiments {
@@ -11,8 +12,17 @@ namespace {
 
 /// Confidence of the coefficients; a chosen value.
 constexpr double kContentionConfidence = 0.9;
+/// From this share of the peak on, latency grows with the loads in flight while throughput stays.
+constexpr double kSaturated = 0.9;
 
 }  // namespace
+
+std::vector<deduce::LoadedLatency> unsaturated(std::vector<deduce::LoadedLatency> samples) {
+    double peak = 0;
+    for (const auto& sample : samples) peak = std::max(peak, sample.throughput);
+    std::erase_if(samples, [&](const auto& sample) { return sample.throughput >= kSaturated * peak; });
+    return samples;
+}
 
 results::Trace contention_trace(std::span<const deduce::LoadedLatency> samples, const std::string& experiment) {
     results::Trace trace{.name = experiment + "/contention", .experiment = experiment};

@@ -6,9 +6,12 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace gputomo::experiments {
 
+/// The samples at which memory is not saturated.
+[[nodiscard]] std::vector<deduce::LoadedLatency> unsaturated(std::vector<deduce::LoadedLatency> samples);
 /// EXPERIMENT/contention: coefficients and their intervals, throughputs in GB/s; empty if nothing was fitted.
 [[nodiscard]] results::Trace contention_trace(std::span<const deduce::LoadedLatency> samples,
                                               const std::string& experiment);

@@ -5,6 +5,7 @@
 #include "experiments/caches/known_caches.hpp"
 #include "experiments/clock/clock_watch.hpp"
 #include "experiments/memory/bytes_needed.hpp"
+#include "experiments/memory/contention_curve.hpp"
 #include "measure/bandwidth/access_loop.hpp"
 #include "measure/kernel/device_facts.hpp"
 #include "results/estimates.hpp"
@@ -17,6 +18,8 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
 namespace gputomo::experiments {
 namespace memory_parallelism {
@@ -81,6 +84,7 @@ private:
             const FlightCurve one = curve_of(source, kind, 1), all = curve_of(source, kind, sms_);
             if (!one.empty()) report(source, kind, one, true);
             if (!all.empty()) report(source, kind, all, false);
+            if (!source.cached && kind == AccessKind::load) report_contention(one, all);
         }
     }
 
@@ -158,6 +162,20 @@ private:
         outcome_.traces.push_back(std::move(trace));
     }
 
+    /// How the latency of loads, by Little's law, grows with the throughput of all SMs. One SM alone hardly loads the
+    /// memory: what its latency grows by with its bytes in flight is its own queues and is taken off.
+    void report_contention(const FlightCurve& one, const FlightCurve& all) {
+        if (one.empty()) return;
+        const auto latency = [](const auto& point) { return static_cast<double>(point.first) / point.second; };
+        const double gigabytes = sms_ * sm_mhz_of(context_.findings, context_.device) / 1000,
+                     alone = latency(*one.begin());
+        std::vector<deduce::LoadedLatency> samples;
+        for (const auto& point : all)
+            if (const auto same = one.find(point.first); same != one.end())
+                samples.push_back({point.second * gigabytes, latency(point) - (latency(*same) - alone)});
+        add_contention_estimates(unsaturated(std::move(samples)), "memory_parallelism", context_, outcome_);
+    }
+
     void report(const Source& source, AccessKind kind, const FlightCurve& curve, bool one) {
         const auto needed = bytes_needed(curve);
         const double latency = static_cast<double>(curve.begin()->first) / curve.begin()->second;
@@ -222,7 +240,8 @@ Experiment memory_parallelism_experiment() {
             .provides = {"caches.*.sm_bytes_per_cycle", "caches.*.sm_bytes_in_flight", "caches.*.bytes_in_flight",
                          "caches.*.bytes_per_cycle", "memory.sm_bytes_per_cycle", "memory.sm_bytes_in_flight",
                          "memory.bytes_in_flight", "accesses.*.sm_bytes_per_cycle", "accesses.*.sm_bytes_in_flight",
-                         "accesses.*.bytes_per_cycle", "accesses.*.bytes_in_flight"},
+                         "accesses.*.bytes_per_cycle", "accesses.*.bytes_in_flight", "memory.contention_base",
+                         "memory.contention_slopes", "memory.contention_limits"},
             .run = memory_parallelism::run,
             .part_of_scan = PartOfScan::with_full_budget};
 }

@@ -94,17 +94,6 @@ std::vector<deduce::LoadedLatency> loaded_latencies(const Rates& rates, double g
     return samples;
 }
 
-/// From this share of the peak on, latency grows with the loads in flight while throughput stays.
-constexpr double kSaturated = 0.9;
-
-/// The samples at which memory is not saturated.
-std::vector<deduce::LoadedLatency> unsaturated(std::vector<deduce::LoadedLatency> samples) {
-    double peak = 0;
-    for (const auto& sample : samples) peak = std::max(peak, sample.throughput);
-    std::erase_if(samples, [&](const auto& sample) { return sample.throughput >= kSaturated * peak; });
-    return samples;
-}
-
 /// GB/s of the whole GPU for each instruction per cycle and SM, of which each reads 128 bytes.
 double gigabytes_of(const Context& context) {
     using enum device::Attribute;

@@ -48,7 +48,8 @@ double sustained_rate(const machine::Machine& machine, std::size_t channels) {
 
 }  // namespace
 
-Dram::Dram(const machine::Machine& machine) : banks_(machine, channels_of(machine)), pauses_(machine) {
+Dram::Dram(const machine::Machine& machine)
+    : banks_(machine, channels_of(machine)), pauses_(machine), contention_(machine) {
     const auto& memory = machine.memory;
     const std::size_t channels = channels_of(machine);
     const double count = static_cast<double>(channels);
@@ -137,7 +138,9 @@ Dram::Wait Dram::serve_read(std::uint64_t physical, std::uint32_t bytes, double 
     use_idle_time(channel, now);
     const double service = bytes * cycles_per_read_byte_;
     channel.read = std::min(kMostRead, channel.read + bytes);
-    return {channel.server.reserve(now, service) - now, service, &channel.server};
+    const double loaded = contention_.wait(now);
+    contention_.add_read(now, bytes);
+    return {std::max(loaded, channel.server.reserve(now, service) - now), service, &channel.server};
 }
 
 double Dram::write(std::uint64_t physical, std::uint32_t bytes, double now) {
@@ -145,6 +148,9 @@ double Dram::write(std::uint64_t physical, std::uint32_t bytes, double now) {
     now = pauses_.working(now);
     Channel& channel = channels_[channel_of(physical)];
     use_idle_time(channel, now);
+    // Writes beside as many reads: where there are none, nothing waits for writes.
+    contention_.add_write(now, bytes * (cycles_per_written_byte_ + 2 * turnaround_ / kWriteBatch) /
+                                   static_cast<double>(channels_.size()));
     channel.queued += bytes;
     while (channel.queued >= kWriteBatch) {
         channel.queued -= kWriteBatch;
@@ -165,6 +171,7 @@ double Dram::busy_until() const {
 
 void Dram::begin_launch() {
     for (auto& channel : channels_) channel.queued = 0, channel.read = 0;
+    contention_.begin_launch();
 }
 
 }  // namespace gputomo::sim

@@ -3,6 +3,7 @@
 
 #include "machine/machine.hpp"
 #include "sim/memory/banks.hpp"
+#include "sim/memory/contention.hpp"
 #include "sim/memory/pauses.hpp"
 #include "sim/memory/server.hpp"
 
@@ -19,6 +20,9 @@ namespace gputomo::sim {
 /// idle. For every batch of writes beside equally many bytes of reads the bus turns around twice, however the program
 /// mixes them, because the controller chooses the order. The turnaround time follows from the description: equal shares
 /// of reads and writes reach memory.copy_bandwidth together. Reads alone and writes alone do not turn the bus.
+///
+/// Without described banks a read waits as long as the memory's load makes it wait (Contention), or for its channel,
+/// whichever is longer.
 ///
 /// While the memory pauses (memory.pause_interval, memory.pause_time), banks and channels stand still. What arrives in
 /// a pause is served after it. Described rates are means over pauses too, so that the memory is faster between them.
@@ -73,6 +77,7 @@ private:
     std::vector<Channel> channels_;
     Banks banks_;
     Pauses pauses_;
+    Contention contention_;  ///< of a memory without described banks
     double cycles_per_read_byte_ = 0;
     double cycles_per_written_byte_ = 0;
     double turnaround_ = 0;  ///< cycles per change of direction

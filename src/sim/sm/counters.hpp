@@ -8,7 +8,8 @@
 namespace gputomo::sim {
 
 struct Counters : MemoryCounters {
-    std::uint64_t cycles = 0;
+    std::uint64_t cycles = 0;           ///< from the start of the first block
+    std::uint64_t profiler_cycles = 0;  ///< with launch.profiler_cycles, as profilers count them
     std::uint64_t warp_instructions = 0;
     std::uint64_t thread_instructions = 0;
     std::uint64_t bank_conflict_cycles = 0;  ///< of shared memory
