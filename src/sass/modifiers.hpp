@@ -141,6 +141,7 @@ namespace gputomo::sass {
     X(surface_format, "|S32|U64|!|!|!|!|!")                                                                          \
     X(byte_address, "|BA")                                                                                           \
     /* Control */                                                                                                    \
+    X(clear, "|CLEAR")                                                                                               \
     X(defer_blocking, "|DEFER_BLOCKING")                                                                             \
     X(barrier_reduction, "POPC|AND|OR|!")                                                                            \
     X(branch_kind, "|U|DIV|CONV")                                                                                    \

@@ -187,6 +187,27 @@ void f2fp(Warp& warp, const Step& step, std::uint32_t mask) {
     for_lanes(mask, [&](int l) { out[l] = narrow(a[l]) << 16 | narrow(b[l]); });
 }
 
+/// F2FP.TF32: a float with ten bits of fraction.
+void to_tf32(Warp& warp, const Step& step, std::uint32_t mask) {
+    constexpr std::uint32_t kDropped = 0x1FFF, kHalfUnit = 0x0FFF, kInfinityBits = 0x7F800000;
+    const View a = warp.view(step, 0);
+    const bool truncates = step.instruction.value(Modifier::zero_rounding) != 0;
+    const bool at_least_zero = step.instruction.value(Modifier::relu) != 0;
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) {
+        std::uint32_t bits = a[l];
+        if ((bits & ~0x80000000U) > kInfinityBits) {
+            out[l] = kNaN;
+            return;
+        }
+        // A carry out of the fraction goes into the exponent; ties go to even.
+        const bool finite = (bits & kInfinityBits) != kInfinityBits;
+        if (!truncates && finite) bits += kHalfUnit + (bits >> 13 & 1);
+        bits &= ~kDropped;
+        out[l] = at_least_zero && (bits >> 31) != 0 ? 0 : bits;
+    });
+}
+
 /// I2I: saturates a signed word to a shorter type.
 void i2i(Warp& warp, const Step& step, std::uint32_t mask) {
     const unsigned type = step.instruction.value(Modifier::saturated_integer);
@@ -219,6 +240,7 @@ Execute conversion_execution(Step& step) {
         case Operation::F2F: return f2f;
         case Operation::FRND: return text.find("16") == std::string_view::npos ? frnd : nullptr;
         case Operation::F2FP: {
+            if (text.find(".TF32") != std::string_view::npos) return to_tf32;
             const bool plain = instruction.has(Modifier::packed_format) && instruction.value(Modifier::relu) == 0 &&
                                instruction.value(Modifier::satfinite) == 0 &&
                                instruction.value(Modifier::zero_rounding) == 0;

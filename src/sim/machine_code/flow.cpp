@@ -26,6 +26,14 @@ bool move_on(Paths& paths, std::uint32_t taken, std::size_t at, std::size_t targ
     return taken != 0;
 }
 
+bool is_for_converged(const Step& step) {
+    return step.instruction.form->row->modifiers.find(".CONV") != std::string_view::npos;
+}
+
+bool is_for_any(const Step& step) {
+    return step.instruction.form->row->modifiers.find(".ANY") != std::string_view::npos;
+}
+
 /// The text at a device address, for messages.
 std::string text_at(const Warp& warp, std::uint64_t address) {
     constexpr std::size_t kLongest = 200;
@@ -95,8 +103,10 @@ bool follow(Warp& warp, Paths& paths, const Step& step, std::size_t at, std::uin
     const std::uint32_t lanes = path.mask;
     switch (step.flow) {
         case Flow::branch:
-            // BRA.DIV: to the target where the threads are not those of the uniform register.
-            if (step.source_count > 0 && lanes == warp.view(step, 0)[0]) taken = 0;
+            // BRA.DIV: to the target where the threads are not those of the uniform register; BRA.CONV: where they are.
+            if (step.source_count > 0 && (lanes == warp.view(step, 0)[0]) != is_for_converged(step)) taken = 0;
+            // BRA.U.ANY: all threads go on together where one of them takes it.
+            if (is_for_any(step) && taken != 0) taken = lanes;
             return move_on(paths, taken, at, step_at(step.target));
         case Flow::call: return move_on(paths, taken, at, step_at(step.target));
         case Flow::indirect_call:

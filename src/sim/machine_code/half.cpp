@@ -30,7 +30,8 @@ double half_value(std::uint16_t bits, bool flush) {
 }
 
 template <class F>
-std::uint32_t half_bits(double value, bool flush, bool saturate) {
+std::uint32_t half_bits(double value, bool flush, bool saturate, bool at_least_zero = false) {
+    if (at_least_zero && value <= 0) value = 0;
     if (saturate) value = value > 0 ? std::min(value, 1.0) : 0.0;
     const std::uint16_t bits = rounded<F>(value);
     return flush && (bits & F::kInfinity) == 0 ? bits & 0x8000 : bits;
@@ -67,13 +68,14 @@ template <class F, auto function>
 void pair(Warp& warp, const Step& step, std::uint32_t mask) {
     const Operands operands = operands_of(warp, step);
     const bool saturate = step.instruction.value(Modifier::saturate) != 0;
-    const bool third = step.source_count > 2;
+    const bool third = step.source_count > 2, at_least_zero = step.mode != 0;
     std::uint32_t* const out = warp.result(step);
     for_lanes(mask, [&](int l) {
         std::uint32_t word = 0;
         for (int part = 0; part < 2; ++part) {
             const auto value = [&](int i) { return half_value<F>(operands.at(i, l, part), operands.flush); };
-            word |= half_bits<F>(function(value(0), value(1), third ? value(2) : 0.0), operands.flush, saturate)
+            word |= half_bits<F>(function(value(0), value(1), third ? value(2) : 0.0), operands.flush, saturate,
+                                 at_least_zero)
                     << (16 * part);
         }
         out[l] = word;
@@ -114,12 +116,11 @@ void minmax_pair(Warp& warp, const Step& step, std::uint32_t mask) {
     });
 }
 
+/// Lanes for which the comparison holds, for each half.
 template <class F>
-void compare_pair(Warp& warp, const Step& step, std::uint32_t mask) {
+std::array<std::uint32_t, 2> comparison(Warp& warp, const Step& step, std::uint32_t mask) {
     const Operands operands = operands_of(warp, step);
     const unsigned code = step.instruction.value(Modifier::compare);
-    const bool both = step.instruction.value(Modifier::half_and) != 0;
-    const unsigned how = step.instruction.value(Modifier::combine);
     std::array<std::uint32_t, 2> test{};
     for_lanes(mask, [&](int l) {
         for (int part = 0; part < 2; ++part) {
@@ -129,13 +130,36 @@ void compare_pair(Warp& warp, const Step& step, std::uint32_t mask) {
             test[static_cast<std::size_t>(part)] |= static_cast<std::uint32_t>((code & order) != 0) << l;
         }
     });
+    return test;
+}
+
+/// With the predicate that the instruction names.
+std::uint32_t combined(const Warp& warp, const Step& step, std::uint32_t test) {
+    const unsigned how = step.instruction.value(Modifier::combine);
     const std::uint32_t other = warp.holds(step, 0);
-    const auto combined = [&](std::uint32_t t) { return how == 0 ? t & other : how == 1 ? t | other : t ^ other; };
+    return how == 0 ? test & other : how == 1 ? test | other : test ^ other;
+}
+
+/// HSET2: each half becomes 1.0 or a word of ones where the comparison holds, else zero.
+template <class F>
+void set_pair(Warp& warp, const Step& step, std::uint32_t mask) {
+    const auto test = comparison<F>(warp, step, mask);
+    const bool as_float = step.instruction.value(Modifier::as_float) != 0;
+    const std::uint32_t held = as_float ? rounded<F>(1.0) : 0xFFFF;
+    const std::uint32_t low = combined(warp, step, test[0]), high = combined(warp, step, test[1]);
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) { out[l] = ((low >> l) & 1) * held | ((high >> l) & 1) * held << 16; });
+}
+
+template <class F>
+void compare_pair(Warp& warp, const Step& step, std::uint32_t mask) {
+    const auto test = comparison<F>(warp, step, mask);
+    const bool both = step.instruction.value(Modifier::half_and) != 0;
     // With .H_AND the first predicate needs both halves, and the second one is its complement.
     const std::uint32_t first = both ? test[0] & test[1] : test[0];
     const std::uint32_t second = both ? ~(test[0] & test[1]) : test[1];
-    warp.set_predicate(step.predicate_out[0], combined(first), mask);
-    warp.set_predicate(step.predicate_out[1], combined(second), mask);
+    warp.set_predicate(step.predicate_out[0], combined(warp, step, first), mask);
+    warp.set_predicate(step.predicate_out[1], combined(warp, step, second), mask);
 }
 
 }  // namespace
@@ -149,7 +173,13 @@ Execute half_execution(Step& step) {
                         instruction.value(Modifier::half_compare_format) == kBfloat;
     const bool plain = instruction.value(Modifier::half_denormals) % 2 == 0 &&
                        instruction.value(Modifier::denormals) != 1 && instruction.value(Modifier::xorsign) == 0;
-    if (!plain || row->modifiers.find(".RELU") != std::string_view::npos) return nullptr;
+    if (!plain) return nullptr;
+    if (row->modifiers.find(".RELU") != std::string_view::npos) {
+        // What a predicate does there is not known.
+        if (step.predicate_count > 0 && (step.predicate[0].number != sass::kTruePredicate || step.predicate[0].invert))
+            return nullptr;
+        step.mode = 1;
+    }
     switch (instruction.operation) {
         case Operation::HADD2:
             if (row->modifiers.find(".F32") != std::string_view::npos) return add_wide;
@@ -159,6 +189,7 @@ Execute half_execution(Step& step) {
             if (instruction.value(Modifier::half_format) == 1) return nullptr;  // accumulates in single precision
             return bfloat ? pair<BF16, kFusedOfThree> : pair<F16, kFusedOfThree>;
         case Operation::HMNMX2: return bfloat ? minmax_pair<BF16> : minmax_pair<F16>;
+        case Operation::HSET2: return bfloat ? set_pair<BF16> : set_pair<F16>;
         case Operation::HSETP2: return bfloat ? compare_pair<BF16> : compare_pair<F16>;
         default: return nullptr;
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 
 namespace gputomo::sim::machine_code {
@@ -308,6 +309,11 @@ std::uint32_t chosen(std::uint32_t a, std::uint32_t b, bool smaller, bool is_sig
     return less == smaller ? a : b;
 }
 
+std::uint32_t sum_of_halves(std::uint32_t a, std::uint32_t b, bool subtracts) {
+    const auto sum = [&](std::uint32_t x, std::uint32_t y) { return subtracts ? x - y : x + y; };
+    return (sum(a, b) & 0xFFFF) | sum(a >> 16, b >> 16) << 16;
+}
+
 /// Minimum and maximum of a and b (VIMNMX), of a + b and c (VIADDMNMX), or of three (VIMNMX3).
 enum class Extreme : std::uint8_t { of_two, of_sum, of_three };
 template <Extreme shape>
@@ -330,6 +336,63 @@ void minmax(Warp& warp, const Step& step, std::uint32_t mask) {
         else
             value = chosen(chosen(a[l], b[l], min, is_signed), c[l], min, is_signed);
         out[l] = at_least_zero && value >> 31 != 0 ? 0 : value;
+    });
+}
+
+/// VIADD.16x2: both halves are added, without a carry between them.
+void viadd_halves(Warp& warp, const Step& step, std::uint32_t mask) {
+    const View a = warp.view(step, 0), b = warp.view(step, 1);
+    const bool subtracts = step.source[1].negate;
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) { out[l] = sum_of_halves(a.raw(l), b.raw(l), subtracts); });
+}
+
+/// Minima and maxima of both halves of each operand.
+template <Extreme shape>
+void minmax_halves(Warp& warp, const Step& step, std::uint32_t mask) {
+    constexpr unsigned kSignedHalves = 3;
+    const View a = warp.view(step, 0), b = warp.view(step, 1);
+    const View c = shape == Extreme::of_two ? b : warp.view(step, 2);
+    const bool is_signed = step.instruction.value(Modifier::minmax_format) == kSignedHalves;
+    const bool at_least_zero = step.instruction.value(Modifier::relu) != 0, subtracts = step.source[1].negate;
+    const std::uint32_t smaller = warp.holds(step, 0);
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) {
+        const bool min = bit(smaller, l) != 0;
+        std::uint32_t word = 0;
+        const std::uint32_t first = shape == Extreme::of_sum ? sum_of_halves(a.raw(l), b.raw(l), subtracts) : a.raw(l);
+        for (const int at : {0, 16}) {
+            // In the upper half of a word, halves compare as words do.
+            const auto half = [&](std::uint32_t from) { return from >> at << 16; };
+            std::uint32_t value = half(first);
+            if constexpr (shape != Extreme::of_sum) value = chosen(value, half(b.raw(l)), min, is_signed);
+            if constexpr (shape != Extreme::of_two) value = chosen(value, half(c.raw(l)), min, is_signed);
+            if (at_least_zero && is_signed && value >> 31 != 0) value = 0;
+            word |= value >> 16 << at;
+        }
+        out[l] = word;
+    });
+}
+
+/// VABSDIFF4: differences of the four bytes, or with .ACC their sum and an addend.
+void differences_of_bytes(Warp& warp, const Step& step, std::uint32_t mask) {
+    constexpr unsigned kUnsigned = 0;
+    const View a = warp.view(step, 0), b = warp.view(step, 1), c = warp.view(step, 2);
+    const bool is_signed = step.instruction.value(Modifier::difference_format) != kUnsigned;
+    const bool sums = step.instruction.value(Modifier::accumulate) != 0;
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) {
+        std::uint32_t word = 0, sum = c[l];
+        for (int at = 0; at < 32; at += 8) {
+            const auto byte = [&](std::uint32_t from) {
+                const std::uint32_t bits = from >> at & 0xFF;
+                return is_signed ? static_cast<int>(static_cast<std::int8_t>(bits)) : static_cast<int>(bits);
+            };
+            const auto difference = static_cast<std::uint32_t>(std::abs(byte(a[l]) - byte(b[l])));
+            word |= difference << at;
+            sum += difference;
+        }
+        out[l] = sums ? sum : word;
     });
 }
 
@@ -401,12 +464,18 @@ Execute integer_execution(Step& step) {
         case Operation::UBMSK: return bmsk;
         case Operation::SEL:
         case Operation::USEL: return sel;
-        case Operation::VIADD: return instruction.value(Modifier::add_format) == 0 ? viadd : nullptr;
-        case Operation::VIMNMX: return packed ? nullptr : minmax<Extreme::of_two>;
-        case Operation::VIADDMNMX: return packed ? nullptr : minmax<Extreme::of_sum>;
-        case Operation::VIMNMX3: return packed ? nullptr : minmax<Extreme::of_three>;
+        case Operation::VIADD: return instruction.value(Modifier::add_format) == 0 ? viadd : viadd_halves;
+        case Operation::VIMNMX: return packed ? minmax_halves<Extreme::of_two> : minmax<Extreme::of_two>;
+        case Operation::VIADDMNMX: return packed ? minmax_halves<Extreme::of_sum> : minmax<Extreme::of_sum>;
+        case Operation::VIMNMX3: return packed ? minmax_halves<Extreme::of_three> : minmax<Extreme::of_three>;
         case Operation::IDP: return idp;
         case Operation::VABSDIFF: return vabsdiff;
+        case Operation::VABSDIFF4: {
+            // What an addend without .ACC does is not known.
+            const bool known = instruction.value(Modifier::accumulate) != 0 ||
+                               (step.source_count > 2 && step.source[2].kind == Source::Kind::zero);
+            return known && step.predicate_out[0].number == sass::kTruePredicate ? differences_of_bytes : nullptr;
+        }
         default: return nullptr;
     }
 }

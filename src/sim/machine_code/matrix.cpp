@@ -1,4 +1,4 @@
-// Matrix instructions of a warp: HMMA and IMMA, and the loads and stores of their matrices.
+// Matrix instructions of a warp: HMMA, IMMA and DMMA, and the loads and stores of their matrices.
 //
 // The lane with number 4 g + t holds elements of row or column g. The layouts are those of mma.sync in the PTX ISA.
 // Products are exact; they are added to the accumulator in double precision and rounded once. Tensor cores round in
@@ -10,6 +10,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -153,6 +154,47 @@ bool describe_multiplication(const Step& step, Multiplication& what) {
     return true;
 }
 
+/// DMMA: a lane holds column t of rows g and g + 8 of the first matrix, and of the columns t + 4, t + 8 and t + 12 as
+/// far as there are. Each element of the result is a chain of fused multiply-adds in the order of the columns.
+void multiply_doubles(Warp& warp, const Step& step, std::uint32_t mask) {
+    need_whole_warp(mask, "DMMA");
+    constexpr int kColumnsOfLane = 4;
+    const int rows = static_cast<int>(step.mode & 0xFF), depth = static_cast<int>(step.mode >> 8), groups = rows / 8;
+    const auto element = [&](int source, int place, int lane) {
+        const WideView words{warp.view(step, source, 2 * place), warp.view(step, source, 2 * place + 1)};
+        return std::bit_cast<double>(words[lane]);
+    };
+    std::array<std::array<double, 2 * kRows / 8>, kWarpSize> sums{};
+    for (int lane = 0; lane < kWarpSize; ++lane)
+        for (int i = 0; i < 2 * groups; ++i) {
+            const int row = lane / 4, column = lane % 4 * 2 + i % 2, group = i / 2;
+            double sum = element(2, i, lane);
+            for (int k = 0; k < depth; ++k) {
+                const int part = k / kColumnsOfLane, t = k % kColumnsOfLane;
+                sum = std::fma(element(0, part * groups + group, 4 * row + t), element(1, part, 4 * column + t), sum);
+            }
+            sums[static_cast<std::size_t>(lane)][static_cast<std::size_t>(i)] = sum;
+        }
+    for (int lane = 0; lane < kWarpSize; ++lane)
+        for (int i = 0; i < 2 * groups; ++i) {
+            const auto bits =
+                std::bit_cast<std::uint64_t>(sums[static_cast<std::size_t>(lane)][static_cast<std::size_t>(i)]);
+            warp.result(step, 2 * i)[lane] = static_cast<std::uint32_t>(bits);
+            warp.result(step, 2 * i + 1)[lane] = static_cast<std::uint32_t>(bits >> 32);
+        }
+}
+
+bool describe_doubles(Step& step) {
+    const bool leaves_out =
+        step.predicate_count > 0 && (step.predicate[0].number != sass::kTruePredicate || step.predicate[0].invert);
+    if (step.source_count != 3 || step.instruction.value(Modifier::rounding) != 0 || leaves_out) return false;
+    const auto shape = sass::text_of(Modifier::double_shape, step.instruction.value(Modifier::double_shape));
+    const std::uint32_t rows = shape.starts_with("16") ? 16 : 8;
+    const std::uint32_t depth = shape.ends_with("x16") ? 16 : shape.ends_with("x8") ? 8 : 4;
+    step.mode = rows | depth << 8;
+    return true;
+}
+
 /// Lanes 8 i to 8 i + 7 have the addresses of the rows of matrix i. A row has eight halves.
 constexpr std::size_t kRowBytes = 16;
 using MatrixRows = std::array<std::array<std::uint16_t, 8>, 8>;
@@ -212,6 +254,7 @@ Execute matrix_execution(Step& step) {
             if (!describe_multiplication(step, what)) return nullptr;
             step.mode = packed_mode(what);
             return multiply;
+        case Operation::DMMA: return describe_doubles(step) ? multiply_doubles : nullptr;
         case Operation::LDSM:
         case Operation::STSM: {
             const bool store = instruction.operation == Operation::STSM;

@@ -63,11 +63,17 @@ void r2p(Warp& warp, const Step& step, std::uint32_t mask) {
     }
 }
 
-/// The first lane that takes part decides a uniform register.
+/// The first lane that takes part decides a uniform register. The predicate holds for lanes with another value; .OR
+/// keeps those for which it held before. A loop over the different values of a warp goes on with them.
 void r2ur(Warp& warp, const Step& step, std::uint32_t mask) {
     const View a = warp.view(step, 0);
-    *warp.result(step) = a[std::countr_zero(mask)];
-    warp.set_predicate(step.predicate_out[0], kAllLanes, mask);
+    const std::uint32_t chosen = a[std::countr_zero(mask)];
+    const PredicateSource& predicate = step.predicate_out[0];
+    const bool keeps = step.instruction.form->row->modifiers.find(".OR") != std::string_view::npos;
+    std::uint32_t others = keeps ? warp.holds(predicate) : 0;
+    for_lanes(mask, [&](int l) { others |= static_cast<std::uint32_t>(a[l] != chosen) << l; });
+    *warp.result(step) = chosen;
+    warp.set_predicate(predicate, others, mask);
 }
 
 /// Special registers by number, as the table of src/sass names them.
@@ -241,6 +247,31 @@ void shfl(Warp& warp, const Step& step, std::uint32_t mask) {
     warp.set_predicate(step.predicate_out[0], valid, mask);
 }
 
+/// Each thread has its own copy of a convergence barrier: the lanes that it waits for.
+void barrier_to_register(Warp& warp, const Step& step, std::uint32_t mask) {
+    const bool clears = step.instruction.value(Modifier::clear) != 0;
+    std::uint32_t* const out = warp.result(step);
+    Warp::Row& waits = warp.convergence[step.barrier];
+    for_lanes(mask, [&](int l) {
+        const auto lane = static_cast<std::size_t>(l);
+        out[l] = waits[lane];
+        if (clears) waits[lane] = 0;
+    });
+}
+
+void register_to_barrier(Warp& warp, const Step& step, std::uint32_t mask) {
+    const View a = warp.view(step, 0);
+    for_lanes(mask, [&](int l) { warp.convergence[step.barrier][static_cast<std::size_t>(l)] = a[l]; });
+}
+
+/// ELECT: the lowest lane of those whose predicate holds.
+void elect(Warp& warp, const Step& step, std::uint32_t mask) {
+    const std::uint32_t candidates = warp.holds(step, 0) & mask;
+    const std::uint32_t elected = candidates & (0 - candidates);
+    *warp.result(step) = candidates == 0 ? 0 : static_cast<std::uint32_t>(std::countr_zero(candidates));
+    warp.set_predicate(step.predicate_out[0], elected, mask);
+}
+
 }  // namespace
 
 Execute move_execution(Step& step) {
@@ -274,6 +305,8 @@ Execute move_execution(Step& step) {
             step.reads_clock = is_clock(step.special);
             return known_special(step.special) ? cs2r : nullptr;
         case Operation::B2R: return b2r;
+        case Operation::BMOV: return instruction.form->row->opcode == 0x155 ? barrier_to_register : register_to_barrier;
+        case Operation::ELECT: return elect;
         case Operation::VOTE:
         case Operation::VOTEU: return vote;
         case Operation::MATCH: return match;

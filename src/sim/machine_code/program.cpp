@@ -57,6 +57,8 @@ Results results_of(const sass::Instruction& instruction) {
         case Operation::ATOM:
         case Operation::ATOMG:
         case Operation::B2R: return {1, true};
+        case Operation::ELECT: return {1, true};
+        case Operation::BMOV: return {0, instruction.form->row->opcode == 0x155};
         case Operation::MATCH:
             return {instruction.form->row->modifiers.find(".ALL") != std::string_view::npos ? 1 : 0, true};
         case Operation::R2P:
@@ -94,6 +96,7 @@ Signs signs_of(const sass::Instruction& instruction) {
         case Operation::HMUL2:
         case Operation::HFMA2:
         case Operation::HMNMX2:
+        case Operation::HSET2:
         case Operation::HSETP2: return Signs::halves;
         case Operation::FADD:
         case Operation::FMUL:
@@ -108,6 +111,7 @@ Signs signs_of(const sass::Instruction& instruction) {
         case Operation::DMUL:
         case Operation::DFMA:
         case Operation::DSETP:
+        case Operation::DMMA:
         case Operation::F2F:
         case Operation::F2I:
         case Operation::FRND:
@@ -353,13 +357,17 @@ void relocate(const device::Cubin& cubin, const std::string& section, MachinePro
     }
 }
 
-/// Words of the widest operand: the accumulators of a matrix instruction, or 16 bytes.
-constexpr std::size_t kWidestOperand = 4;
+/// Words of the widest operand: the first matrix of DMMA.
+constexpr std::size_t kWidestOperand = 16;
 
-bool calls_indirectly(const MachineProgram& program) {
-    return std::ranges::any_of(program.steps, [](const Step& step) {
-        return step.instruction.operation == Operation::CALL && step.source_count > 0;
-    });
+/// Whether a call's target is only known when it is made, or lies before the call, as a function's that calls itself.
+bool calls_unknown_depth(const MachineProgram& program) {
+    for (std::size_t at = 0; at < program.steps.size(); ++at) {
+        const Step& step = program.steps[at];
+        if (step.instruction.operation != Operation::CALL) continue;
+        if (step.source_count > 0 || step.target <= at * sass::kInstructionBytes) return true;
+    }
+    return false;
 }
 
 /// The compute capability whose constant bank 0 and shared memory are laid out as here.
@@ -418,8 +426,8 @@ MachineProgram prepare(const device::Cubin& cubin, std::string_view kernel, cons
     }
     program.registers = std::max(info.registers, named);
     program.register_rows = static_cast<std::size_t>(program.registers) + kWidestOperand;
-    // A call whose target only the program knows may need more than the compiler can tell.
-    program.local_bytes = (info.stack_bytes + (calls_indirectly(program) ? kDefaultStack : 0) + 15) / 16 * 16;
+    // Calls through pointers and recursion may need more than the compiler can tell.
+    program.local_bytes = (info.stack_bytes + (calls_unknown_depth(program) ? kDefaultStack : 0) + 15) / 16 * 16;
     for (const auto& relocation : cubin.relocations(fmt::format(".text.{}", kernel))) {
         const std::size_t at = relocation.offset / sass::kInstructionBytes;
         if (at >= program.steps.size()) continue;

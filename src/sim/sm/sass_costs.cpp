@@ -54,7 +54,7 @@ const std::vector<Family>& families() {
                             Opcode::PLOP3,  Opcode::P2R,       Opcode::R2P,     Opcode::FSET,      Opcode::HSET2,
                             Opcode::HSETP2, Opcode::VIADDMNMX, Opcode::VIMNMX3, Opcode::VABSDIFF4, Opcode::F2FP,
                             Opcode::F2IP,   Opcode::I2I,       Opcode::I2IP,    Opcode::VOTE,      Opcode::VOTEU,
-                            Opcode::CLMAD}},
+                            Opcode::CLMAD,  Opcode::BMOV,      Opcode::ELECT}},
         {"dpu", "add.f64", true, {Opcode::DADD}},
         {"dpu", "mul.f64", true, {Opcode::DMUL}},
         {"dpu", "fma.rn.f64", true, {Opcode::DFMA}},
