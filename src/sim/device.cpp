@@ -163,8 +163,14 @@ public:
     }
     device::Texture linear_texture(device::Address address, Bytes size, device::TexelFormat) override {
         const device::Texture handle = textures_.size() + 1;
-        textures_[handle] = {address, static_cast<std::uint64_t>(size.count())};
+        textures_[handle] = {.address = address, .width = static_cast<std::uint64_t>(size.count()) / 4};
         return handle;
+    }
+    void texture_at(device::Texture handle, const TextureObject& texture) override {
+        constexpr device::Texture kUsedBits = 0xFFFFFFFF;
+        if (const std::string refusal = refusal_of(texture); !refusal.empty())
+            throw InputError(fmt::format("texture object {:#x} cannot be simulated: {}", handle, refusal));
+        textures_[handle & kUsedBits] = texture;
     }
     std::unique_ptr<device::Module> load(std::string_view code) override {
         if (device::is_cubin(code)) return std::make_unique<SimulatedModule>(*this, std::as_bytes(std::span(code)));

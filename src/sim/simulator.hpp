@@ -5,6 +5,7 @@
 #include "machine/machine.hpp"
 #include "sim/memory/noise.hpp"
 #include "sim/sm/counters.hpp"
+#include "sim/texture.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -36,6 +37,8 @@ class SimulatedDevice : public device::Device {
 public:
     /// Allocates at a given address. Throws DeviceError when something is there already.
     virtual void allocate_at(device::Address address, Bytes size) = 0;
+    /// Makes a texture object that kernels find by this handle. Throws InputError where it cannot be simulated.
+    virtual void texture_at(device::Texture handle, const TextureObject& texture) = 0;
     /// Counters of the last finished launch.
     [[nodiscard]] virtual const Counters& counters() const = 0;
     /// What the last finished launch executed.

@@ -150,7 +150,7 @@ void fetch_texels(const WarpInstruction& instruction, const TextureTable& textur
         const auto l = static_cast<std::size_t>(lane);
         const auto texture = textures.find(registers[op.source[0]][l]);
         if (texture == textures.end()) throw LaneFault(lane, "no such texture");
-        const auto [base, bytes] = texture->second;
+        const std::uint64_t base = texture->second.address, bytes = texture->second.bytes();
         const auto texel = static_cast<std::int64_t>(as<std::int32_t>(registers[op.source[1]][l]));
         const bool inside = texel >= 0 && static_cast<std::uint64_t>(texel) * 4 + 4 <= bytes;
         data.addresses[l] = base + (inside ? static_cast<std::uint64_t>(texel) * 4 : 0);

@@ -3,13 +3,12 @@
 
 #include "sim/exec/program.hpp"
 #include "sim/memory/device_memory.hpp"
+#include "sim/texture.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
-#include <utility>
 
 namespace gputomo::sim {
 
@@ -34,9 +33,6 @@ struct WarpInstruction {
     LaneValues* registers = nullptr;  ///< the warp's slots
     std::uint32_t mask = 0;
 };
-
-/// Linear textures: handle -> address and bytes.
-using TextureTable = std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>>;
 
 /// Bytes that each thread touches: one channel of a texel, or one element of a prefetch.
 [[nodiscard]] std::uint32_t bytes_of(const Operation& op);

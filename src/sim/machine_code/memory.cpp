@@ -297,6 +297,10 @@ std::byte* shared_bytes(Warp& warp, const Address& address, std::uint64_t bytes,
     return bytes_at(warp, Space::shared, Access::write, address_at(warp, address, Space::shared, lane), bytes, lane);
 }
 
+const std::byte* global_bytes(Warp& warp, std::uint64_t address, std::uint64_t bytes, int lane) {
+    return bytes_at(warp, Space::global, Access::read, address, bytes, lane);
+}
+
 Execute memory_execution(Step& step) {
     const sass::Instruction& instruction = step.instruction;
     step.bytes = width_bytes(instruction);

@@ -58,6 +58,11 @@ Results results_of(const sass::Instruction& instruction) {
         case Operation::ATOMG:
         case Operation::B2R: return {1, true};
         case Operation::ELECT: return {1, true};
+        case Operation::SYNCS: {
+            const auto text = instruction.form->row->modifiers;
+            if (text.find(".PHASECHK") != std::string_view::npos) return {1, false};
+            return {0, text.find(".CCTL") == std::string_view::npos};
+        }
         case Operation::BMOV: return {0, instruction.form->row->opcode == 0x155};
         case Operation::MATCH:
             return {instruction.form->row->modifiers.find(".ALL") != std::string_view::npos ? 1 : 0, true};
@@ -83,6 +88,8 @@ Results results_of(const sass::Instruction& instruction) {
         case Operation::NANOSLEEP:
         case Operation::BAR:
         case Operation::BPT:
+        case Operation::ARRIVES:
+        case Operation::UBLKCP:
         case Operation::CCTL: return {0, false};
         default: return {0, true};
     }
@@ -213,6 +220,11 @@ bool loads_constant(const sass::Instruction& instruction) {
     return instruction.operation == Operation::LDC || instruction.operation == Operation::ULDC;
 }
 
+bool fetches_texture(const sass::Instruction& instruction) {
+    return instruction.operation == Operation::TEX || instruction.operation == Operation::TLD ||
+           instruction.operation == Operation::TLD4;
+}
+
 void read_operands(Step& step) {
     const sass::Instruction& instruction = step.instruction;
     const Results results = results_of(instruction);
@@ -298,7 +310,7 @@ std::string refusal_of(const Step& step) {
 
 Execute execution_of(Step& step) {
     for (const auto find : {integer_execution, float_execution, half_execution, conversion_execution, move_execution,
-                            memory_execution, matrix_execution})
+                            memory_execution, matrix_execution, texture_execution, barrier_execution})
         if (const Execute found = find(step)) return found;
     return nullptr;
 }
@@ -307,7 +319,10 @@ void prepare_step(Step& step, std::uint64_t address) {
     const sass::Instruction& instruction = step.instruction;
     step.guard = instruction.guard;
     step.uniform = instruction.form->uniform_guard;
-    read_operands(step);
+    if (fetches_texture(instruction))
+        read_fetch_operands(step);
+    else
+        read_operands(step);
     step.flow = flow_of(step);
     const bool is_absolute = instruction.form->row->modifiers.find(".ABS") != std::string_view::npos;
     for (const Operand& operand : instruction.operands())

@@ -84,6 +84,7 @@ struct Step {
     std::uint8_t bytes = 4;    ///< of each thread's memory access
     sass::Guard guard;
     Destination destination;
+    std::uint8_t upper = sass::kZeroRegister;        ///< where the upper half of a texture fetch's result goes
     std::array<PredicateSource, 2> predicate_out{};  ///< where results go
     std::array<PredicateSource, 4> predicate{};
     std::uint8_t predicate_count = 0;

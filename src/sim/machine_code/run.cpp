@@ -44,6 +44,7 @@ public:
         state_.constants = &constants;
         state_.global = &memory;
         state_.shared = shared_;
+        state_.textures = launch.textures;
         state_.observer = launch.observer;
         state_.block = {launch.block.x, launch.block.y, launch.block.z};
     }

@@ -5,6 +5,7 @@
 #include "sim/machine_code/access.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/memory/device_memory.hpp"
+#include "sim/texture.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,7 @@ struct FunctionalLaunch {
     /// Warp instructions after which a launch is given up with a TimeLimitError.
     std::uint64_t instruction_limit = std::uint64_t{1} << 40;
     Observer* observer = nullptr;
+    const TextureTable* textures = nullptr;  ///< nullptr: there are none
 };
 
 /// What was executed.

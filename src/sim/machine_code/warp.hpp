@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/exec/lanes.hpp"
+#include "sim/exec/sampling.hpp"
 #include "sim/machine_code/access.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/memory/device_memory.hpp"
@@ -22,6 +23,7 @@ struct BlockState {
     const MachineProgram* program = nullptr;
     const std::array<std::vector<std::uint32_t>, 8>* constants = nullptr;
     const DeviceMemory* global = nullptr;
+    const TextureTable* textures = nullptr;  ///< nullptr: there are none
     std::span<std::byte> shared;
     std::array<std::uint32_t, 3> index{};  ///< in the grid
     std::array<std::uint32_t, 3> block{1, 1, 1};
@@ -33,6 +35,9 @@ struct BlockState {
     /// By lane: the address of the last access to memory, within its space for shared and local memory.
     std::array<std::uint64_t, kWarpSize> addresses{};
     std::array<std::uint64_t, kWarpSize> shared_addresses{};  ///< where LDGSTS copies to
+    /// By lane: what the last fetch of a texture read.
+    std::array<ReadTexels, kWarpSize> texels{};
+    std::uint32_t texel_bytes = 1;
 };
 
 /// A value of each lane; `step` is 0 where all lanes read the same one.
@@ -89,6 +94,9 @@ public:
         return step.destination.reg == sass::kZeroRegister ? lost_.data() : registers[reg].data();
     }
 
+    /// What is written here is lost.
+    [[nodiscard]] std::uint32_t* lost() { return lost_.data(); }
+
     BlockState* block = nullptr;
     std::uint32_t number = 0;  ///< in the block
     std::uint32_t lanes = 0;   ///< with a thread
@@ -113,8 +121,15 @@ private:
 [[nodiscard]] Execute move_execution(Step& step);
 [[nodiscard]] Execute memory_execution(Step& step);
 [[nodiscard]] Execute matrix_execution(Step& step);
+[[nodiscard]] Execute texture_execution(Step& step);
+[[nodiscard]] Execute barrier_execution(Step& step);
+
+/// Finds the registers of TEX, TLD and TLD4, which have two results.
+void read_fetch_operands(Step& step);
 
 /// The host's bytes behind an address in shared memory; throws LaneFault where there are none.
 [[nodiscard]] std::byte* shared_bytes(Warp& warp, const Address& address, std::uint64_t bytes, int lane);
+/// The host's bytes behind an address in global memory that is read; throws LaneFault where there are none.
+[[nodiscard]] const std::byte* global_bytes(Warp& warp, std::uint64_t address, std::uint64_t bytes, int lane);
 
 }  // namespace gputomo::sim::machine_code

@@ -87,7 +87,8 @@ constexpr Opcode kWithoutUnit[] = {
     Opcode::LDG,    Opcode::LDS,       Opcode::LDL,    Opcode::LDC,           Opcode::ULDC,    Opcode::LDSM,
     Opcode::ST,     Opcode::STG,       Opcode::STS,    Opcode::STL,           Opcode::STSM,    Opcode::LDGSTS,
     Opcode::ATOM,   Opcode::ATOMG,     Opcode::ATOMS,  Opcode::REDG,          Opcode::MEMBAR,  Opcode::CCTL,
-    Opcode::ERRBAR, Opcode::CGAERRBAR, Opcode::FENCE,  Opcode::ENDCOLLECTIVE, Opcode::PREEXIT, Opcode::ACQBULK};
+    Opcode::ERRBAR, Opcode::CGAERRBAR, Opcode::FENCE,  Opcode::ENDCOLLECTIVE, Opcode::PREEXIT, Opcode::ACQBULK,
+    Opcode::TEX,    Opcode::TLD,       Opcode::TLD4,   Opcode::SYNCS,         Opcode::ARRIVES, Opcode::UBLKCP};
 
 const Family* family_of(Opcode operation) {
     for (const Family& row : families())

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace gputomo::sim {
@@ -22,6 +23,8 @@ enum class SassKind : std::uint8_t {
     constant,      ///< LDC, ULDC
     copy,          ///< LDGSTS
     copy_barrier,  ///< LDGDEPBAR
+    bulk_copy,     ///< UBLKCP
+    texture,       ///< TEX, TLD, TLD4
     fence,         ///< waits for the warp's accesses to memory
     wait,          ///< DEPBAR
     sleep,
@@ -111,6 +114,9 @@ private:
     void find_accesses();
     void access_memory(Warp& warp, std::size_t at, std::uint32_t mask, double now);
     void access_constant(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
+    double use_barrier(Warp& warp, const Step& step, std::uint32_t mask);
+    void fetch_texture(Warp& warp, std::size_t at, std::uint32_t mask, double now);
+    void copy_bulk(Warp& warp, const Step& step, std::size_t at, double now);
     void copy_async(Warp& warp, std::size_t at, std::uint32_t mask, double now);
     void wait_for_barriers(Warp& warp, const Step& step, double now);
     /// The space of an access: generic addresses are turned into addresses of their space.
@@ -130,7 +136,9 @@ private:
     std::vector<std::uint32_t> rows_;          ///< by step: lanes whose addresses are accessed
     machine_code::BlockState block_state_of_warp_;
     std::vector<machine_code::BlockState> states_;  ///< by block
-    std::vector<Warp> of_warps_;                    ///< never grows beyond what is reserved, so references hold
+    /// By block and address in shared memory: when the last copy of a phase has arrived at the barrier there.
+    std::vector<std::unordered_map<std::uint64_t, double>> barriers_complete_;
+    std::vector<Warp> of_warps_;  ///< never grows beyond what is reserved, so references hold
 };
 
 }  // namespace gputomo::sim

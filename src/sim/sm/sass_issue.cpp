@@ -58,7 +58,13 @@ SassKind kind_of(const machine_code::Step& step) {
         case Opcode::ATOM:
         case Opcode::ATOMG:
         case Opcode::ATOMS:
-        case Opcode::REDG: return SassKind::memory;
+        case Opcode::REDG:
+        case Opcode::SYNCS:
+        case Opcode::ARRIVES: return SassKind::memory;
+        case Opcode::TEX:
+        case Opcode::TLD:
+        case Opcode::TLD4: return SassKind::texture;
+        case Opcode::UBLKCP: return SassKind::bulk_copy;
         case Opcode::LDC:
         case Opcode::ULDC: return SassKind::constant;
         case Opcode::LDGSTS: return SassKind::copy;
@@ -149,6 +155,7 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
     executed_.assign(program_.steps.size(), 0);
     of_warps_.reserve(most_warps_);
     states_.resize(blocks_.capacity());
+    barriers_complete_.resize(blocks_.capacity());
     find_needs();
     find_accesses();
 }
@@ -175,7 +182,8 @@ void SassEngine::find_needs() {
                     bank_conflict_slots(registers_read(instruction, before), spec_.operands.file));
         } else if (instruction.operation == Opcode::LDS || instruction.operation == Opcode::STS ||
                    instruction.operation == Opcode::ATOMS || instruction.operation == Opcode::LDSM ||
-                   instruction.operation == Opcode::STSM) {
+                   instruction.operation == Opcode::STSM || instruction.operation == Opcode::SYNCS ||
+                   instruction.operation == Opcode::ARRIVES) {
             needs.resource = kSharedBanks;
         }
         std::size_t touched = 0;
@@ -195,10 +203,12 @@ void SassEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double 
     Block& block = blocks_[warp.block];
     machine_code::BlockState& state = states_[warp.block];
     if (warp.in_block == 0) {
+        barriers_complete_[warp.block].clear();
         const auto& threads = setup_.launch.block;
         state.program = &program_;
         state.constants = &constants_;
         state.global = &setup_.memory;
+        state.textures = &setup_.textures;
         state.shared = block.shared;
         state.index = block.coordinates;
         state.block = {threads.x, threads.y, threads.z};
@@ -294,6 +304,8 @@ void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint
         case SassKind::memory: return access_memory(warp, at, mask, now);
         case SassKind::constant: return access_constant(warp, step, at, mask, now);
         case SassKind::copy: return copy_async(warp, at, mask, now);
+        case SassKind::bulk_copy: return copy_bulk(warp, step, at, now);
+        case SassKind::texture: return fetch_texture(warp, at, mask, now);
         case SassKind::copy_barrier: return complete(warp, at, now, warp.copies_done);
         case SassKind::wait: return wait_for_barriers(warp, step, now);
         case SassKind::sleep: {

@@ -18,7 +18,9 @@ Space space_named(Opcode operation) {
         case Opcode::STS:
         case Opcode::ATOMS:
         case Opcode::LDSM:
-        case Opcode::STSM: return Space::shared;
+        case Opcode::STSM:
+        case Opcode::SYNCS:
+        case Opcode::ARRIVES: return Space::shared;
         case Opcode::LDL:
         case Opcode::STL: return Space::local;
         case Opcode::LDC:
@@ -45,6 +47,14 @@ AccessKind access_named(Opcode operation) {
     }
 }
 
+bool is_of_barrier(const sass::Instruction& instruction) {
+    return instruction.operation == Opcode::SYNCS || instruction.operation == Opcode::ARRIVES;
+}
+
+bool fetches_texels(Opcode operation) {
+    return operation == Opcode::TEX || operation == Opcode::TLD || operation == Opcode::TLD4;
+}
+
 /// Loads that other threads' stores must be visible to are not served by the SM's own caches.
 bool skips_sm(const sass::Instruction& instruction) {
     if (instruction.operation == Opcode::LDGSTS) return instruction.value(Modifier::bypass) == 0;
@@ -67,6 +77,7 @@ void SassEngine::find_accesses() {
                       .space = space_named(instruction.operation),
                       .bytes = step.bytes,
                       .element_bytes = step.bytes,
+                      .texture = fetches_texels(instruction.operation),
                       .skips_near = skips_sm(instruction)};
             // LDSM and STSM: as many lanes name rows as there are in their matrices.
             if (instruction.has(Modifier::matrix_count))
@@ -91,16 +102,19 @@ MemoryInstruction SassEngine::space_of(const MemoryInstruction& instruction, std
 
 void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, double now) {
     block_state_of_warp_.addresses = warp.state.block->addresses;
-    mask &= rows_[at];
+    const Step& step = program_.steps[at];
+    // A uniform instruction leaves its address in the first lane.
+    mask = step.uniform ? 1 : mask & rows_[at];
     const MemoryInstruction instruction = space_of(accesses_[at], mask);
     const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
     const AccessTimes times = time_access(
         warp, number, {.instruction = instruction, .addresses = block_state_of_warp_.addresses, .mask = mask},
         program_.local_bytes, now);
     warp.memory_done = std::max(warp.memory_done, times.done);
+    double written = times.done;
+    if (is_of_barrier(step.instruction)) written = std::max(written, use_barrier(warp, step, mask));
     // The operands are read when the last transaction has left.
-    complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), times.done,
-             times.later_for_cores);
+    complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), written, times.later_for_cores);
 }
 
 void SassEngine::access_constant(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now) {
@@ -114,6 +128,76 @@ void SassEngine::access_constant(Warp& warp, const Step& step, std::size_t at, s
     const AccessTimes times =
         time_access(warp, number, {.instruction = accesses_[at], .addresses = addresses, .mask = lanes}, 0, now);
     complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), times.done);
+}
+
+/// A barrier in shared memory changes when an arrival issues. What arrives with asynchronous copies is there later: a
+/// check that finds the phase ended takes until then. Returns when the result of the instruction is there.
+double SassEngine::use_barrier(Warp& warp, const Step& step, std::uint32_t mask) {
+    auto& complete_at = barriers_complete_[warp.block];
+    const auto& addresses = warp.state.block->addresses;
+    double when = 0;
+    if (step.instruction.operation == Opcode::ARRIVES) {
+        for_lanes(mask, [&](int lane) {
+            double& at = complete_at[addresses[static_cast<std::size_t>(lane)]];
+            at = std::max(at, warp.copies_done);
+        });
+    } else if (step.predicate_out[0].number != sass::kTruePredicate) {
+        for_lanes(mask & warp.state.holds(step.predicate_out[0]), [&](int lane) {
+            const auto found = complete_at.find(addresses[static_cast<std::size_t>(lane)]);
+            if (found != complete_at.end()) when = std::max(when, found->second);
+        });
+    }
+    return when;
+}
+
+/// Texels that a filter reads beside another one of their row are taken to come with it.
+void SassEngine::fetch_texture(Warp& warp, std::size_t at, std::uint32_t mask, double now) {
+    const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
+    const auto& texels = warp.state.block->texels;
+    MemoryInstruction instruction = accesses_[at];
+    instruction.bytes = instruction.element_bytes = warp.state.block->texel_bytes;
+    auto& addresses = block_state_of_warp_.addresses;
+    double done = now + spec_.scheduler.issue_interval, free = done;
+    for (std::size_t row = 0; row < texels.front().addresses.size(); row += 2) {
+        std::uint32_t reads = 0;
+        for_lanes(mask, [&](int lane) {
+            const auto l = static_cast<std::size_t>(lane);
+            if (row >= texels[l].count) return;
+            reads |= 1U << lane;
+            addresses[l] = texels[l].addresses[row];
+        });
+        if (reads == 0) break;
+        const AccessTimes times =
+            time_access(warp, number, {.instruction = instruction, .addresses = addresses, .mask = reads}, 0, now);
+        done = std::max(done, times.done);
+        free = std::max(free, times.warp_free);
+    }
+    warp.memory_done = std::max(warp.memory_done, done);
+    complete(warp, at, free, done);
+}
+
+/// UBLKCP reads global memory as a load of 16 bytes by each lane would, piece by piece.
+void SassEngine::copy_bulk(Warp& warp, const Step& step, std::size_t at, double now) {
+    constexpr std::uint64_t kUnit = 16;
+    const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
+    const auto& uniforms = warp.state.uniforms;
+    const std::size_t from = step.address.uniform;
+    const std::uint64_t address = uniforms[from] | std::uint64_t{uniforms[from + 1]} << 32;
+    MemoryInstruction instruction{.bytes = kUnit, .element_bytes = kUnit, .skips_near = true};
+    auto& addresses = block_state_of_warp_.addresses;
+    double done = now + spec_.scheduler.issue_interval;
+    const std::uint64_t units = warp.state.view(step, 0)[0];
+    for (std::uint64_t first = 0; first < units; first += kWarpSize) {
+        const std::uint64_t lanes = std::min<std::uint64_t>(kWarpSize, units - first);
+        for (std::size_t l = 0; l < lanes; ++l) addresses[l] = address + kUnit * (first + l);
+        const auto mask = static_cast<std::uint32_t>((std::uint64_t{1} << lanes) - 1);
+        const AccessTimes times =
+            time_access(warp, number, {.instruction = instruction, .addresses = addresses, .mask = mask}, 0, now);
+        done = std::max(done, times.done);
+    }
+    double& complete_at = barriers_complete_[warp.block][uniforms[step.copy_to.uniform + std::size_t{1}]];
+    complete_at = std::max(complete_at, done);
+    complete(warp, at, now + spec_.scheduler.issue_interval, done);
 }
 
 /// LDGSTS loads from global memory and stores what it loaded to shared memory.

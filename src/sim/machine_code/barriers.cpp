@@ -1,0 +1,178 @@
+// Barriers in shared memory, which PTX calls mbarrier: SYNCS, ARRIVES, and the bulk copies that end with an arrival.
+//
+// The layout of the 64 bits follows from the code that initializes a barrier and that reads a token.
+// Arrivals are counted up to 2^20, so that the carry of the last one changes the phase in bit 63.
+#include "sass/form.hpp"
+#include "sim/exec/lane_fault.hpp"
+#include "sim/machine_code/run.hpp"
+#include "sim/machine_code/warp.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+namespace gputomo::sim::machine_code {
+namespace {
+
+using sass::Modifier;
+using sass::Operation;
+
+constexpr std::uint64_t kCounts = std::uint64_t{1} << 20;
+constexpr int kReloadAt = 1, kTransactionsAt = 21, kArrivalsAt = 43, kPhaseAt = 63;
+constexpr std::uint64_t kTransactions = std::uint64_t{1} << (kArrivalsAt - kTransactionsAt);
+
+std::uint64_t field(std::uint64_t barrier, int at, std::uint64_t count) { return barrier >> at & (count - 1); }
+
+void set_field(std::uint64_t& barrier, int at, std::uint64_t count, std::uint64_t value) {
+    barrier = (barrier & ~((count - 1) << at)) | (value & (count - 1)) << at;
+}
+
+struct Arrival {
+    std::uint64_t threads = 0;
+    std::uint64_t transactions = 0;  ///< negative, modulo 2^64, where they complete
+    std::uint64_t leaving = 0;       ///< threads that do not take part in later phases
+};
+
+/// The barrier after an arrival. A phase ends when no arrivals and no transactions are left.
+std::uint64_t after(std::uint64_t barrier, const Arrival& arrival) {
+    const std::uint64_t arrivals = field(barrier, kArrivalsAt, kCounts) + arrival.threads;
+    set_field(barrier, kReloadAt, kCounts, field(barrier, kReloadAt, kCounts) + arrival.leaving);
+    set_field(barrier, kTransactionsAt, kTransactions,
+              field(barrier, kTransactionsAt, kTransactions) + arrival.transactions);
+    set_field(barrier, kArrivalsAt, kCounts, arrivals);
+    if (arrivals % kCounts == 0 && field(barrier, kTransactionsAt, kTransactions) == 0) {
+        set_field(barrier, kArrivalsAt, kCounts, field(barrier, kReloadAt, kCounts));
+        barrier ^= std::uint64_t{1} << kPhaseAt;
+    }
+    return barrier;
+}
+
+/// Performs the arrival, and returns the barrier as it was before.
+std::uint64_t arrive(std::byte* at, const Arrival& arrival) {
+    std::uint64_t barrier = 0;
+    std::memcpy(&barrier, at, sizeof barrier);
+    const std::uint64_t changed = after(barrier, arrival);
+    std::memcpy(at, &changed, sizeof changed);
+    return barrier;
+}
+
+std::byte* barrier_at(Warp& warp, const Step& step, int lane) {
+    return shared_bytes(warp, step.address, sizeof(std::uint64_t), lane);
+}
+
+/// The values of Modifier::arrival: how many threads arrive, and what becomes of transactions.
+enum : unsigned { kExpectAndArrive, kOneThread, kOneTransaction, kExpect, kComplete, kThreads };
+
+Arrival arrival_of(const sass::Instruction& instruction, std::uint32_t operand) {
+    Arrival arrival;
+    switch (instruction.value(Modifier::arrival)) {
+        case kExpectAndArrive: arrival = {.threads = 1, .transactions = operand}; break;
+        case kOneThread: arrival = {.threads = 1}; break;
+        case kOneTransaction: arrival = {.transactions = 1}; break;
+        case kExpect: arrival = {.transactions = operand}; break;
+        case kComplete: arrival = {.transactions = 0 - std::uint64_t{operand}}; break;
+        default: arrival = {.threads = operand}; break;
+    }
+    if (instruction.value(Modifier::opt_out) != 0) arrival.leaving = arrival.threads;
+    return arrival;
+}
+
+/// Lanes one after another, the lowest first.
+void arrive_lanes(Warp& warp, const Step& step, std::uint32_t mask) {
+    const View operand = warp.view(step, 0);
+    std::uint32_t *const low = warp.result(step), *const high = warp.result(step, 1);
+    for_lanes(mask, [&](int l) {
+        const std::uint64_t before = arrive(barrier_at(warp, step, l), arrival_of(step.instruction, operand[l]));
+        low[l] = static_cast<std::uint32_t>(before);
+        high[l] = static_cast<std::uint32_t>(before >> 32);
+    });
+}
+
+/// Whether the phase of the operand's upper bit has ended. One that has not is told so at once, and asks again.
+void check_phase(Warp& warp, const Step& step, std::uint32_t mask) {
+    const View token = warp.view(step, 0);
+    std::uint32_t ended = 0;
+    for_lanes(mask, [&](int l) {
+        std::uint64_t barrier = 0;
+        std::memcpy(&barrier, barrier_at(warp, step, l), sizeof barrier);
+        ended |= static_cast<std::uint32_t>((barrier >> kPhaseAt) != token[l] >> 31) << l;
+    });
+    warp.set_predicate(step.predicate_out[0], ended, mask);
+}
+
+void exchange(Warp& warp, const Step& step, std::uint32_t mask) {
+    const int lane = std::countr_zero(mask);
+    const std::uint64_t value = warp.wide(step, 0)[lane];
+    std::byte* const at = barrier_at(warp, step, lane);
+    std::uint64_t before = 0;
+    std::memcpy(&before, at, sizeof before);
+    std::memcpy(at, &value, sizeof value);
+    *warp.result(step) = static_cast<std::uint32_t>(before);
+    *warp.result(step, 1) = static_cast<std::uint32_t>(before >> 32);
+}
+
+void invalidate(Warp&, const Step&, std::uint32_t) {}
+
+/// ARRIVES.LDGSTSBAR: arrives when the thread's earlier LDGSTS have completed, which they did when they issued.
+template <bool transaction>
+void arrive_after_copies(Warp& warp, const Step& step, std::uint32_t mask) {
+    const Arrival arrival = transaction ? Arrival{.transactions = 0 - std::uint64_t{1}} : Arrival{.threads = 1};
+    for_lanes(mask, [&](int l) { (void)arrive(barrier_at(warp, step, l), arrival); });
+}
+
+/// UBLKCP.S.G: copies units of 16 bytes from global to shared memory, and completes as many bytes of transactions. The
+/// copy is made at once.
+void copy_bulk(Warp& warp, const Step& step, std::uint32_t mask) {
+    constexpr std::uint64_t kUnit = 16;
+    const int lane = std::countr_zero(mask);
+    const auto uniform = [&](const Address& address, std::size_t i) { return warp.uniforms[address.uniform + i]; };
+    const std::uint64_t from = uniform(step.address, 0) | std::uint64_t{uniform(step.address, 1)} << 32;
+    const std::uint64_t bytes = kUnit * warp.view(step, 0)[lane];
+    Address to{.offset = std::int64_t{uniform(step.copy_to, 0)}};
+    const Address barrier{.offset = std::int64_t{uniform(step.copy_to, 1)}};
+    for (std::uint64_t done = 0; done < bytes; done += kUnit) {
+        const std::byte* const source = global_bytes(warp, from + done, kUnit, lane);
+        std::memcpy(shared_bytes(warp, to, kUnit, lane), source, kUnit);
+        to.offset += static_cast<std::int64_t>(kUnit);
+    }
+    (void)arrive(shared_bytes(warp, barrier, sizeof(std::uint64_t), lane), {.transactions = 0 - bytes});
+}
+
+bool is_arrival(const sass::Instruction& instruction) {
+    constexpr unsigned kMask = 1;  // .TMASK returns something that is not known
+    return instruction.value(Modifier::arrival_effect) != kMask && instruction.value(Modifier::arrival) <= kThreads;
+}
+
+}  // namespace
+
+Execute barrier_execution(Step& step) {
+    const sass::Instruction& instruction = step.instruction;
+    const auto text = instruction.form->row->modifiers;
+    const auto says = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
+    step.bytes = 8;
+    switch (instruction.operation) {
+        case Operation::SYNCS:
+            if (says(".ARRIVE")) return is_arrival(instruction) ? arrive_lanes : nullptr;
+            if (says(".PHASECHK")) return check_phase;
+            if (says(".EXCH")) return exchange;
+            return says(".CCTL") ? invalidate : nullptr;
+        case Operation::ARRIVES:
+            switch (instruction.value(Modifier::arrive_count)) {
+                case 1: return arrive_after_copies<false>;
+                case 2: return arrive_after_copies<true>;
+                default: return nullptr;
+            }
+        case Operation::UBLKCP: {
+            constexpr unsigned kGlobal = 0, kShared = 1;
+            const bool plain = instruction.value(Modifier::copy_to) == kShared &&
+                               instruction.value(Modifier::copy_from) == kGlobal &&
+                               instruction.value(Modifier::multicast) == 0 && step.source_count == 1 &&
+                               step.address.has_uniform && step.copy_to.has_uniform;
+            return plain ? copy_bulk : nullptr;
+        }
+        default: return nullptr;
+    }
+}
+
+}  // namespace gputomo::sim::machine_code
