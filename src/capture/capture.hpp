@@ -89,11 +89,29 @@ struct Content {
 
 /// Memory that a launch's parameters point into, directly or through other buffers, as it was before the launch.
 struct Buffer {
-    std::string space;  ///< "device", "host" (pinned) or "variable" (of a module)
-    std::string name;   ///< of a variable
+    /// "device", "host" (pinned), "variable" (of a module) or "array", which has an address in the capture alone.
+    std::string space;
+    std::string name;  ///< of a variable
     std::uint64_t address = 0, bytes = 0;
     std::vector<Content> content;
     std::string omitted;  ///< why there is no content
+};
+
+/// A texture object that exists when a kernel is launched. Its memory is in a buffer of the launch.
+struct Texture {
+    std::uint64_t handle = 0;
+    std::string memory;         ///< "linear", "rows" or "array"
+    std::uint64_t address = 0;  ///< of the first texel
+    std::uint32_t format = 0;   ///< CUarray_format
+    std::uint32_t channels = 0;
+    std::uint64_t width = 0, height = 0, depth = 0;  ///< texels, rows and slices or layers; 0 where there are none
+    std::uint64_t pitch = 0;                         ///< bytes from one row to the next
+    bool layered = false;
+    std::array<std::string, 3> outside;  ///< "wrap", "clamp", "mirror" or "border", by dimension
+    bool linear_filter = false;
+    bool normalized = false;                ///< coordinates from 0 to 1
+    bool as_integer = false;                ///< integers are not made floats
+    std::array<std::uint32_t, 4> border{};  ///< bits of the color's floats
 };
 
 /// An executable graph. Its kernels are in an order in which it may run them.
@@ -133,6 +151,8 @@ struct Launch {
     std::optional<Shape> kernel;       ///< either a kernel
     std::optional<int> graph;          ///< or an index of Capture::graphs
     std::optional<std::vector<Buffer>> buffers;
+    /// With `buffers`: the texture objects of the program.
+    std::vector<Texture> textures;
     /// Memory after the launch, where it was asked for.
     std::optional<std::vector<Buffer>> results;
     std::string no_buffers;  ///< why a launch that was selected has none

@@ -1,6 +1,7 @@
 // The index of a capture as JSON.
 #include "capture/capture.hpp"
 #include "capture/json_values.hpp"
+#include "capture/texture_json.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -57,6 +58,24 @@ Json json_of(const Buffer& buffer) {
     return json;
 }
 
+Json json_of(const Texture& texture) {
+    return {{"handle", fmt::format("{:#x}", texture.handle)},
+            {"memory", texture.memory},
+            {"address", fmt::format("{:#x}", texture.address)},
+            {"format", texture.format},
+            {"channels", texture.channels},
+            {"width", texture.width},
+            {"height", texture.height},
+            {"depth", texture.depth},
+            {"pitch", texture.pitch},
+            {"layered", texture.layered},
+            {"outside", texture.outside},
+            {"linear_filter", texture.linear_filter},
+            {"normalized", texture.normalized},
+            {"as_integer", texture.as_integer},
+            {"border", texture.border}};
+}
+
 Json json_of(const Reduction& reduction) {
     Json json{{"instructions", reduction.instructions}, {"bytes", reduction.bytes}, {"kept", reduction.kept}};
     if (!reduction.whole.empty()) json["whole"] = reduction.whole;
@@ -82,6 +101,10 @@ Json json_of(const Launch& launch) {
     };
     if (launch.buffers) add_buffers("buffers", *launch.buffers);
     if (launch.results) add_buffers("results", *launch.results);
+    if (!launch.textures.empty()) {
+        Json& list = json["textures"] = Json::array();
+        for (const auto& texture : launch.textures) list.push_back(json_of(texture));
+    }
     if (!launch.no_buffers.empty()) json["no_buffers"] = launch.no_buffers;
     if (launch.reduction) json["reduction"] = json_of(*launch.reduction);
     return json;
@@ -199,8 +222,8 @@ Content content_of(const JsonNode& node, std::uint64_t expected_offset, const Ca
 Buffer buffer_of(const JsonNode& node, const Capture& capture) {
     Buffer buffer;
     buffer.space = node.at("space").text();
-    if (buffer.space != "device" && buffer.space != "host" && buffer.space != "variable")
-        node.at("space").fail("device, host or variable");
+    if (buffer.space != "device" && buffer.space != "host" && buffer.space != "variable" && buffer.space != "array")
+        node.at("space").fail("device, host, variable or array");
     if (const auto name = node.find("name")) buffer.name = name->text();
     buffer.address = hexadecimal(node.at("address"));
     buffer.bytes = node.at("bytes").natural();
@@ -254,6 +277,8 @@ Launch launch_of(const JsonNode& node, const Capture& capture) {
     };
     if (const auto buffers = node.find("buffers")) launch.buffers = buffers_of(*buffers);
     if (const auto results = node.find("results")) launch.results = buffers_of(*results);
+    if (const auto textures = node.find("textures"))
+        for (const auto& texture : textures->elements()) launch.textures.push_back(texture_of(texture, hexadecimal));
     if (const auto reason = node.find("no_buffers")) launch.no_buffers = reason->text();
     if (const auto reduction = node.find("reduction")) {
         launch.reduction = {reduction->at("instructions").natural(), reduction->at("bytes").natural(),

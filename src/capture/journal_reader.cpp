@@ -1,6 +1,7 @@
 #include "capture/journal_reader.hpp"
 
 #include "capture/json_values.hpp"
+#include "capture/texture_json.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -115,6 +116,9 @@ private:
             launch.kernel = shape_of(node);
         }
         if (const auto buffers = node.find("buffers")) launch.buffers = buffers_of(*buffers);
+        if (const auto textures = node.find("textures"))
+            for (const auto& texture : textures->elements())
+                launch.textures.push_back(texture_of(texture, [](const JsonNode& number) { return number.natural(); }));
         if (const auto reason = node.find("no_buffers")) launch.no_buffers = reason->text();
         if (!launches_.emplace(id, std::move(launch)).second) node.at("id").fail("a number that no other launch has");
     }

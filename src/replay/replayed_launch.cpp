@@ -1,6 +1,7 @@
 #include "replay/replayed_launch.hpp"
 
 #include "replay/captured_code.hpp"
+#include "replay/captured_textures.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -26,6 +27,11 @@ ReplayedLaunch::ReplayedLaunch(const capture::Capture& capture, const capture::L
     parameters_ = parameters_of(shape_, name, program_.parameter_bytes);
     for (const auto& buffer : *launch.buffers)
         if (buffer.space == "variable") place_variable(buffer, reader);
+    for (const auto& texture : launch.textures) {
+        const sim::TextureObject object = texture_object_of(texture);
+        // A texture object that cannot be simulated is missing where a kernel reads it.
+        if (refusal_of(object).empty()) textures_[static_cast<std::uint32_t>(texture.handle)] = object;
+    }
 }
 
 void ReplayedLaunch::place(const std::vector<Buffer>& buffers, capture::MemoryReader& reader) {
@@ -88,6 +94,7 @@ sim::machine_code::FunctionalLaunch ReplayedLaunch::launch() const {
     launch.block = dim(shape_.block);
     launch.dynamic_shared = shape_.shared_bytes;
     launch.parameters = parameters_;
+    launch.textures = &textures_;
     return launch;
 }
 

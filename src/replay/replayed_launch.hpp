@@ -6,6 +6,7 @@
 #include "sim/machine_code/program.hpp"
 #include "sim/machine_code/run.hpp"
 #include "sim/memory/device_memory.hpp"
+#include "sim/texture.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -66,6 +67,7 @@ private:
     std::map<std::string, std::uint64_t, std::less<>> sections_;
     sim::machine_code::MachineProgram program_;
     std::vector<std::byte> parameters_;
+    sim::TextureTable textures_;
 };
 
 }  // namespace gputomo::replay

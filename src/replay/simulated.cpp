@@ -2,6 +2,7 @@
 
 #include "device/kernel_info.hpp"
 #include "replay/captured_code.hpp"
+#include "replay/captured_textures.hpp"
 #include "replay/prune.hpp"
 #include "units/error.hpp"
 
@@ -53,6 +54,9 @@ Simulated simulate(sim::SimulatedDevice& gpu, const capture::Capture& capture, c
         gpu.allocate_at(buffer.address, size_of(buffer.bytes));
         copy(gpu, buffer, buffer.address, reader);
     }
+    for (const auto& texture : launch.textures)
+        if (const auto object = texture_object_of(texture); refusal_of(object).empty())
+            gpu.texture_at(texture.handle, object);
     const device::Cubin cubin(std::as_bytes(std::span(code)));
     const auto module = gpu.load(code);
     // A variable keeps its place in the module, which is not its address on the GPU.

@@ -30,6 +30,11 @@ Capture example() {
     launch.buffers = {{"device", "", 0x7f0000000000, 120, {{0, 20, 0, "", 0}, {20, 100, {}, "memory/aa.bin", 0}}, ""},
                       {"variable", "v", 16, 4, {}, "memory limit"}};
     launch.results = {launch.buffers->back()};
+    Texture texture{.handle = 0x100003, .memory = "rows", .address = 0x7f0000000000, .format = 0x20, .channels = 1};
+    texture.width = 4, texture.height = 2, texture.pitch = 32;
+    texture.outside = {"clamp", "border", "wrap"};
+    texture.border = {0, 0x3f800000, 0, 0};
+    launch.textures = {texture};
     capture.launches.push_back(launch);
     Launch graph;
     graph.graph = 0;
@@ -74,6 +79,9 @@ TEST(CaptureIndex, NamesTheFieldThatIsWrong) {
     EXPECT_THAT(error_of(with("00ff\"}", "00f\"}")), HasSubstr("pairs of hexadecimal digits"));
     EXPECT_THAT(error_of(with("0x7f0000000000", "7f0000000000")), HasSubstr("a hexadecimal number in quotes"));
     EXPECT_THAT(error_of(with("\"after\":[0]", "\"after\":[1]")), HasSubstr("expected a number below"));
+    EXPECT_THAT(error_of(with("\"rows\"", "\"planes\"")), HasSubstr("one of linear, rows, array"));
+    EXPECT_THAT(error_of(with("\"border\",\"wrap\"]", "\"border\"]")), HasSubstr("one for each of three dimensions"));
+    EXPECT_THAT(error_of(with("[0,1065353216,0,0]", "[0,1065353216]")), HasSubstr("the bits of four floats"));
     EXPECT_THAT(error_of(with("[1,2,3]", "[1,2]")), HasSubstr("a list of three numbers"));
     EXPECT_THAT(error_of(with(",\"missing\":\"no code\"", "")), HasSubstr("either \"module\" or \"missing\""));
 }

@@ -170,6 +170,33 @@ TEST_F(Recording, OfGraphsWithoutSynchronisingTheCapture) {
     EXPECT_FALSE(capture.launches[1].buffers);
 }
 
+TEST_F(Recording, OfTextureObjectsWithTheirMemory) {
+    const auto capture = record_program("proc", "textures");
+    ASSERT_THAT(capture.launches, SizeIs(1));
+    const auto& launch = capture.launches[0];
+    ASSERT_THAT(launch.textures, SizeIs(3)) << "one was destroyed before the launch";
+    const Texture &array = launch.textures[0], &rows = launch.textures[1], &linear = launch.textures[2];
+    EXPECT_EQ(array.memory, "array");
+    EXPECT_EQ(array.handle, 0x100001U);
+    EXPECT_THAT((std::array{array.width, array.height, array.depth, array.pitch}), ElementsAre(6, 4, 2, 24));
+    EXPECT_TRUE(array.layered && array.linear_filter && array.normalized && !array.as_integer);
+    EXPECT_THAT(array.outside, ElementsAre("border", "clamp", "wrap"));
+    EXPECT_THAT(array.border, ElementsAre(0, 0x3f800000, 0, 0));
+    EXPECT_EQ(rows.memory, "rows");
+    EXPECT_THAT((std::array{rows.width, rows.height, rows.depth, rows.pitch}), ElementsAre(50, 20, 0, 256));
+    EXPECT_EQ(rows.channels, 4U);
+    EXPECT_TRUE(rows.as_integer);
+    EXPECT_EQ(linear.memory, "linear");
+    EXPECT_EQ(linear.width, 512U);
+    ASSERT_THAT(*launch.buffers, SizeIs(3)) << "the parameter's, that of the rows, and the array";
+    const Buffer& last = launch.buffers->back();
+    EXPECT_EQ(last.space, "array");
+    EXPECT_EQ(last.address, array.address);
+    const std::string texels = MemoryReader(capture).read(last);
+    ASSERT_THAT(texels, SizeIs(6 * 4 * 2 * 4));
+    for (std::size_t i = 0; i < texels.size(); ++i) EXPECT_EQ(static_cast<unsigned char>(texels[i]), i);
+}
+
 TEST_F(Recording, OfThreads) {
     const auto capture = record_program("proc", "threads");
     EXPECT_THAT(capture.launches, SizeIs(200));

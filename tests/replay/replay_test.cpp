@@ -293,6 +293,32 @@ TEST_F(Replay, ReductionKeepsALaunchWholeThatIsRefused) {
     EXPECT_THAT(guessed.launches.back().reduction->unproven, HasSubstr("buffers of more than 65536 bytes"));
 }
 
+TEST_F(Replay, TextureObjectsReadTheirBuffers) {
+    constexpr std::uint64_t kTexels = 0x600000000000;
+    const auto texels = numbers(200, 0.5F, 2.0F);
+    data_ = numbers(128, 0.5F, 2.0F);
+    for (std::size_t i = 0; i < 128; ++i) expected_.push_back(texels[i] + data_[i]);
+    launch("texture", 1,
+           {stored(kTexels, bytes_of(texels), "array"), stored(kData, bytes_of(data_)), filled(kOut, 512)},
+           std::uint64_t{0x100001}, kData, kOut);
+    capture::Texture texture{.handle = 0x100001, .memory = "array", .address = kTexels, .format = 0x20, .channels = 1};
+    texture.width = 200;
+    texture.outside = {"clamp", "clamp", "clamp"};
+    last().textures = {texture};
+    last().results = {stored(kOut, bytes_of(expected_))};
+    EXPECT_THAT(simulated(true).differences, IsEmpty());
+    capture::MemoryReader reader(capture_);
+    const ReplayedLaunch replayed(capture_, last());
+    (void)sim::machine_code::run(replayed.program(), replayed.launch(), replayed.memory());
+    EXPECT_THAT(replayed.compare(*last().results, reader), IsEmpty());
+    // The texels steer nothing.
+    const auto small = reduced();
+    EXPECT_EQ(small.launches.back().reduction->whole, "");
+    EXPECT_EQ(small.launches.back().reduction->kept, 0U);
+    EXPECT_THAT(small.launches.back().textures, SizeIs(1));
+    expect_same_execution(capture_, small);
+}
+
 TEST_F(Replay, ReductionNeedsALaunchWithMemory) {
     launch_gather(1);
     last().buffers.reset();

@@ -82,6 +82,34 @@ struct FatbinWrapper {
     const void* names;
 };
 
+/// CUDA_ARRAY3D_DESCRIPTOR
+struct ArrayDescription {
+    std::size_t width, height, depth;
+    int format;
+    unsigned channels;
+    unsigned flags;
+};
+inline constexpr unsigned kArrayLayered = 0x01;
+inline constexpr unsigned kArrayCubemap = 0x04;
+
+/// One side of CUDA_MEMCPY3D.
+struct Copy3dSide {
+    std::size_t x, y, z, level;
+    int type;
+    void* host;
+    DevicePointer device;
+    Array array;
+    void* reserved;
+    std::size_t pitch, height;
+};
+/// CUDA_MEMCPY3D
+struct Copy3d {
+    Copy3dSide from, to;
+    std::size_t bytes, height, depth;
+};
+inline constexpr int kMemoryHost = 1;
+inline constexpr int kMemoryArray = 3;
+
 // CUdevice_attribute
 inline constexpr int kAttributeClockRate = 13;
 inline constexpr int kAttributeMultiprocessors = 16;
@@ -93,6 +121,8 @@ inline constexpr int kCaptureNone = 0;                         ///< CUstreamCapt
 inline constexpr int kCaptureRelaxed = 2;                      ///< CUstreamCaptureMode
 inline constexpr unsigned long long kPerThreadStreamFlag = 2;  ///< CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
 
+static_assert(sizeof(ArrayDescription) == 40);
+static_assert(sizeof(Copy3d) == 200);
 static_assert(sizeof(LaunchAttribute) == 72);
 static_assert(offsetof(LaunchConfig, stream) == 32);
 static_assert(sizeof(LaunchConfig) == 56);

@@ -23,6 +23,8 @@ namespace gputomo::capture {
     ROW(event_query, "cuEventQuery", (abi::Event))                                                          \
     ROW(event_elapsed, "cuEventElapsedTime", (float*, abi::Event, abi::Event))                              \
     ROW(copy_to_host, "cuMemcpyDtoHAsync_v2", (void*, abi::DevicePointer, std::size_t, abi::Stream))        \
+    ROW(copy_3d, "cuMemcpy3DAsync_v2", (const abi::Copy3d*, abi::Stream))                                   \
+    ROW(array_descriptor, "cuArray3DGetDescriptor_v2", (abi::ArrayDescription*, abi::Array))                \
     ROW(stream_synchronize, "cuStreamSynchronize", (abi::Stream))                                           \
     ROW(function_name, "cuFuncGetName", (const char**, abi::Function))                                      \
     ROW(function_module, "cuFuncGetModule", (abi::Module*, abi::Function))                                  \

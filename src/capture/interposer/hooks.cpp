@@ -76,6 +76,9 @@ abi::Result instantiated(abi::Result result, const abi::GraphExec* exec, abi::Gr
     return result;
 }
 
+/// Whether a CUDA_RESOURCE_VIEW_DESC reads texels in a format that their memory does not have.
+bool has_format(const void* view) { return view != nullptr && *static_cast<const int*>(view) != 0; }
+
 /// Events and streams of a context are unusable once it is gone.
 void before_contexts_end() {
     if (recorder().active()) recorder().leave_contexts();
@@ -346,6 +349,20 @@ GPUTOMO_EXPORT cuMemUnmap(abi::DevicePointer address, std::size_t bytes) {
     return driver_of<&cuMemUnmap>(address, bytes);
 }
 
+// Textures -----------------------------------------------------------------------------------------------------------
+
+GPUTOMO_EXPORT cuTexObjectCreate(abi::TextureObject* texture, const abi::ResourceDescription* resource,
+                                 const abi::TextureDescription* description, const void* view) {
+    const Result result = driver_of<&cuTexObjectCreate>(texture, resource, description, view);
+    if (result == abi::kSuccess && recorder().active())
+        recorder().textures().created(*texture, *resource, *description, has_format(view));
+    return result;
+}
+GPUTOMO_EXPORT cuTexObjectDestroy(abi::TextureObject texture) {
+    if (recorder().active()) recorder().textures().destroyed(texture);
+    return driver_of<&cuTexObjectDestroy>(texture);
+}
+
 // Order and waiting --------------------------------------------------------------------------------------------------
 
 #define GPUTOMO_ORDER(suffix, stream_of)                                                                  \
@@ -449,6 +466,8 @@ const Hook kHooks[] = {
     GPUTOMO_HOOK(cuMemMap, "cuMemMap", 10020, kAnyThread),
     GPUTOMO_HOOK(cuMemSetAccess, "cuMemSetAccess", 10020, kAnyThread),
     GPUTOMO_HOOK(cuMemUnmap, "cuMemUnmap", 10020, kAnyThread),
+    GPUTOMO_HOOK(cuTexObjectCreate, "cuTexObjectCreate", 5000, kAnyThread),
+    GPUTOMO_HOOK(cuTexObjectDestroy, "cuTexObjectDestroy", 5000, kAnyThread),
     GPUTOMO_HOOK(cuEventRecord, "cuEventRecord", 2000, kAnyThread),
     GPUTOMO_HOOK(cuEventRecord_ptsz, "cuEventRecord", 7000, kOwnStream),
     GPUTOMO_HOOK(cuEventRecordWithFlags, "cuEventRecordWithFlags", 11010, kAnyThread),

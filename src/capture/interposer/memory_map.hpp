@@ -13,14 +13,15 @@
 
 namespace gputomo::capture {
 
-enum class Space { device, host, mapped, variable };
+enum class Space { device, host, mapped, variable, array };
 
 struct Allocation {
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
     Space space = Space::device;
-    bool accessible = true;  ///< memory that was mapped and not yet given access rights is not
-    std::string name;        ///< of a module's variable
+    bool accessible = true;      ///< memory that was mapped and not yet given access rights is not
+    std::string name;            ///< of a module's variable
+    abi::Array array = nullptr;  ///< a CUDA array, whose address only captures know
 };
 
 class MemoryMap {

@@ -67,6 +67,7 @@ void Recorder::leave_contexts() {
     timing_.write_all(kMostWaitAtEndUs);
     timing_.forget();
     snapshot_.forget_streams();
+    textures_.forget();
 }
 
 int Recorder::write_gpu(abi::DeviceOrdinal device) {
@@ -177,8 +178,10 @@ Recorder::Prepared Recorder::prepare(const Launch& launch, const GraphRecord* gr
         graph == nullptr ? describe(launch, prepared.gpu, described) : describe(*graph, prepared.gpu, described);
     if (!prepared.recorded) return prepared;
     if (described.selected) {
+        textures_.collect_values(described.values);
+        if (const std::string textures = textures_.list(); !textures.empty()) described.line.raw("textures", textures);
         if (timing_.wait_for_earlier_work(prepared.context, launch.stream, kMostWaitUs))
-            described.line.raw("buffers", snapshot_.take(described.values, prepared.context));
+            described.line.raw("buffers", snapshot_.take(described.values, prepared.context, textures_.arrays()));
         else
             described.line.add("no_buffers", std::string_view("earlier work did not end within 10 s"));
         if (settings_.results) prepared.result_values = std::move(described.values);

@@ -7,6 +7,7 @@
 #include "capture/interposer/memory_map.hpp"
 #include "capture/interposer/snapshot.hpp"
 #include "capture/interposer/streams.hpp"
+#include "capture/interposer/textures.hpp"
 #include "capture/interposer/timing.hpp"
 
 #include <atomic>
@@ -29,6 +30,7 @@ public:
     CodeRegistry& code() { return code_; }
     MemoryMap& memory() { return memory_; }
     Streams& streams() { return streams_; }
+    Textures& textures() { return textures_; }
     Timing& timing() { return timing_; }
 
     /// Records a launch around `call`, which makes the driver's and returns its result.
@@ -93,6 +95,7 @@ private:
     Timing timing_;
     Snapshot snapshot_;
     Streams streams_;
+    Textures textures_;
     Graphs graphs_;
 
     std::mutex lock_;

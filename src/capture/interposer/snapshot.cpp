@@ -2,6 +2,7 @@
 
 #include "capture/interposer/driver.hpp"
 #include "capture/interposer/text.hpp"
+#include "capture/interposer/textures.hpp"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -23,6 +24,7 @@ const char* name_of(Space space) {
     switch (space) {
         case Space::host: return "host";
         case Space::variable: return "variable";
+        case Space::array: return "array";
         default: return "device";
     }
 }
@@ -100,9 +102,15 @@ std::string Snapshot::content(const Allocation& buffer, abi::Context context, st
         return "\"omitted\":\"memory limit\"";
     staging_.resize(kStaging);
     std::vector<Part> parts;
+    // An array is copied at once: a piece of it need not end with a row.
+    std::vector<std::byte> array(buffer.space == Space::array ? buffer.bytes : 0);
+    if (!array.empty() && !copy_array(buffer.array, array.data(), stream_of(context)))
+        return "\"omitted\":\"unreadable\"";
+    const std::uint64_t from = array.empty() ? buffer.address : reinterpret_cast<std::uint64_t>(array.data());
+    const Space space = array.empty() ? buffer.space : Space::host;
     for (std::uint64_t done = 0; done < buffer.bytes;) {
         const auto piece = std::span(staging_).first(std::min<std::uint64_t>(kStaging, buffer.bytes - done));
-        if (!copy(buffer.address + done, piece, buffer.space, context)) return "\"omitted\":\"unreadable\"";
+        if (!copy(from + done, piece, space, context)) return "\"omitted\":\"unreadable\"";
         copied_ += piece.size();
         for (std::size_t at = 0; at < piece.size(); at += kChunk)
             store(piece.subspan(at, std::min(kChunk, piece.size() - at)), done + at, parts);
@@ -118,7 +126,8 @@ std::string Snapshot::content(const Allocation& buffer, abi::Context context, st
     return "\"content\":[" + list + "]";
 }
 
-std::string Snapshot::take(std::span<const std::uint64_t> values, abi::Context context) {
+std::string Snapshot::take(std::span<const std::uint64_t> values, abi::Context context,
+                           std::span<const Allocation> arrays) {
     const std::scoped_lock guard(lock_);
     std::deque<Allocation> waiting;
     std::set<std::uint64_t> seen;
@@ -127,6 +136,7 @@ std::string Snapshot::take(std::span<const std::uint64_t> values, abi::Context c
     };
     for (const auto value : values) add(map_.around(value));
     for (const auto& variable : map_.variables()) add(variable);
+    for (const auto& array : arrays) add(array);
     std::string list;
     for (; !waiting.empty(); waiting.pop_front()) {
         const auto& buffer = waiting.front();

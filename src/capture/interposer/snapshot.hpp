@@ -22,9 +22,10 @@ public:
     Snapshot(Journal& journal, const MemoryMap& map, std::uint64_t memory_limit)
         : journal_(journal), map_(map), limit_(memory_limit) {}
 
-    /// A JSON list of the buffers that `values` point into, and of those that these buffers point into in turn, with
-    /// what was stored of each. The caller has made sure that all earlier work on the GPU is complete.
-    [[nodiscard]] std::string take(std::span<const std::uint64_t> values, abi::Context context);
+    /// A JSON list of `arrays`, of the buffers that `values` point into, and of those that these point into in turn. It
+    /// has what was stored of each. The caller has made sure that all earlier work on the GPU is complete.
+    [[nodiscard]] std::string take(std::span<const std::uint64_t> values, abi::Context context,
+                                   std::span<const Allocation> arrays = {});
 
     /// Contexts, and the streams in them, are about to end.
     void forget_streams();

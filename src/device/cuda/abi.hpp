@@ -25,6 +25,7 @@ using Function = struct FunctionTag*;
 using LinkState = struct LinkStateTag*;
 using AllocationHandle = std::uint64_t;
 using TextureObject = std::uint64_t;
+using Array = struct ArrayTag*;
 
 // CUjit_option and CUjitInputType
 inline constexpr int kJitInfoLogBuffer = 3;
@@ -86,10 +87,19 @@ struct AccessDescription {
 };
 inline constexpr int kAccessReadWrite = 3;
 
-/// CUDA_RESOURCE_DESC, of whose union only the member for linear memory is spelt out.
+/// CUDA_RESOURCE_DESC, without mipmapped arrays.
 struct ResourceDescription {
     int type;
     union {
+        Array array;
+        struct {
+            DevicePointer pointer;
+            int format;
+            unsigned channels;
+            std::size_t width;
+            std::size_t height;
+            std::size_t pitch;
+        } rows;
         struct {
             DevicePointer pointer;
             int format;
@@ -100,7 +110,9 @@ struct ResourceDescription {
     } resource;
     unsigned flags;
 };
+inline constexpr int kResourceArray = 0;
 inline constexpr int kResourceLinear = 2;
+inline constexpr int kResourcePitch2d = 3;
 inline constexpr int kFormatU32 = 0x03;
 inline constexpr int kFormatS32 = 0x0a;
 inline constexpr int kFormatF32 = 0x20;
@@ -119,7 +131,9 @@ struct TextureDescription {
     int reserved[12];
 };
 inline constexpr int kAddressClamp = 1;
+inline constexpr int kFilterLinear = 1;
 inline constexpr unsigned kReadAsInteger = 1;
+inline constexpr unsigned kNormalizedCoordinates = 2;
 
 // Launch "extra" tags: the parameters as one packed buffer.
 inline void* const kLaunchParamEnd = nullptr;

@@ -163,6 +163,28 @@ EXPORT cuMemcpyHtoD_v2(abi::DevicePointer to, const void* from, std::size_t byte
     return abi::kSuccess;
 }
 
+/// An array's texels are the bytes 0, 1, 2, ...
+EXPORT cuArray3DCreate_v2(abi::Array* array, const abi::ArrayDescription* description) {
+    return *array = handle<abi::Array>(new abi::ArrayDescription(*description)), abi::kSuccess;
+}
+EXPORT cuArray3DGetDescriptor_v2(abi::ArrayDescription* description, abi::Array array) {
+    return *description = *reinterpret_cast<abi::ArrayDescription*>(array), abi::kSuccess;
+}
+EXPORT cuMemcpy3DAsync_v2(const abi::Copy3d* copy, abi::Stream stream) {
+    refuse_captured(stream, "cuMemcpy3DAsync");
+    if (copy->from.type != abi::kMemoryArray || copy->to.type != abi::kMemoryHost || copy->to.pitch != copy->bytes)
+        return abi::kInvalidValue;
+    auto* const to = static_cast<unsigned char*>(copy->to.host);
+    for (std::size_t i = 0; i < copy->bytes * copy->height * copy->depth; ++i) to[i] = static_cast<unsigned char>(i);
+    return abi::kSuccess;
+}
+EXPORT cuTexObjectCreate(abi::TextureObject* texture, const abi::ResourceDescription*, const abi::TextureDescription*,
+                         const void*) {
+    static abi::TextureObject next = 0x100000;
+    return *texture = ++next, abi::kSuccess;
+}
+EXPORT cuTexObjectDestroy(abi::TextureObject) { return abi::kSuccess; }
+
 EXPORT cuModuleLoadData(abi::Module* module, const void*) {
     return *module = handle<abi::Module>(std::malloc(8)), abi::kSuccess;
 }
@@ -262,6 +284,9 @@ const Entry kEntries[] = {
     ENTRY("cuStreamWaitEvent", cuStreamWaitEvent),
     ENTRY("cuEventCreate", cuEventCreate),
     ENTRY("cuEventRecord", cuEventRecord),
+    ENTRY("cuArray3DCreate", cuArray3DCreate_v2),
+    ENTRY("cuTexObjectCreate", cuTexObjectCreate),
+    ENTRY("cuTexObjectDestroy", cuTexObjectDestroy),
     ENTRY("cuModuleLoadData", cuModuleLoadData),
     ENTRY("cuModuleGetFunction", cuModuleGetFunction),
     ENTRY("cuLibraryLoadData", cuLibraryLoadData),

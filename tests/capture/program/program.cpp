@@ -44,6 +44,10 @@ using abi::Result;
         (abi::Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, abi::Stream, void**, \
          void**))                                                                                                  \
     ROW(cuLaunchKernelEx, cuLaunchKernelEx, (const abi::LaunchConfig*, abi::Function, void**, void**))             \
+    ROW(cuArray3DCreate, cuArray3DCreate_v2, (abi::Array*, const abi::ArrayDescription*))                          \
+    ROW(cuTexObjectCreate, cuTexObjectCreate,                                                                      \
+        (abi::TextureObject*, const abi::ResourceDescription*, const abi::TextureDescription*, const void*))       \
+    ROW(cuTexObjectDestroy, cuTexObjectDestroy, (abi::TextureObject))                                              \
     ROW(cuGraphInstantiate, cuGraphInstantiateWithFlags, (abi::GraphExec*, abi::Graph, unsigned long long))        \
     ROW(cuGraphLaunch, cuGraphLaunch, (abi::GraphExec, abi::Stream))
 
@@ -176,6 +180,35 @@ void graph(const void* kernel) {
     print("graph", address);
 }
 
+/// Texture objects of an array, of rows and of linear memory, and one that is destroyed before the launch.
+void textures(const void* kernel) {
+    const auto address = numbers(), rows = numbers();
+    const abi::ArrayDescription layers{6, 4, 2, abi::kFormatF32, 1, abi::kArrayLayered};
+    abi::Array array = nullptr;
+    api.cuArray3DCreate(&array, &layers);
+    abi::TextureDescription texture{};
+    texture.address_mode[0] = 3, texture.address_mode[1] = 1;
+    texture.filter_mode = abi::kFilterLinear;
+    texture.flags = abi::kNormalizedCoordinates;
+    texture.border_color[1] = 1;
+    abi::TextureObject made = 0;
+    abi::ResourceDescription resource{};
+    resource.type = abi::kResourceArray;
+    resource.resource.array = array;
+    api.cuTexObjectCreate(&made, &resource, &texture, nullptr);
+    resource.type = abi::kResourcePitch2d;
+    resource.resource.rows = {rows, 0x01, 4, 50, 20, 256};
+    texture.flags = abi::kReadAsInteger;
+    api.cuTexObjectCreate(&made, &resource, &texture, nullptr);
+    resource.type = abi::kResourceLinear;
+    resource.resource.linear = {address, abi::kFormatF32, 2, 4096};
+    api.cuTexObjectCreate(&made, &resource, &texture, nullptr);
+    api.cuTexObjectCreate(&made, &resource, &texture, nullptr);
+    api.cuTexObjectDestroy(made);
+    scale(kernel, address, 2, kFloats, nullptr);
+    print("textures", address);
+}
+
 void threads(const void* kernel) {
     std::vector<std::thread> all;
     std::vector<abi::DevicePointer> addresses;
@@ -229,6 +262,7 @@ int main(int argc, char** argv) {
     if (action == "library" || action == "module") plain(kernel);
     if (action == "pointers") pointers(kernel);
     if (action == "graph") graph(kernel);
+    if (action == "textures") textures(kernel);
     if (action == "threads") threads(kernel);
     if (action == "streams") streams(kernel);
     if (action == "killed") plain(kernel), std::fflush(stdout), raise(SIGKILL);

@@ -1,0 +1,45 @@
+#include "capture/texture_json.hpp"
+
+#include "capture/json_values.hpp"
+
+#include <algorithm>
+
+namespace gputomo::capture {
+namespace {
+
+std::string one_of(const scan::JsonNode& node, std::initializer_list<std::string_view> known) {
+    const std::string text = node.text();
+    if (std::ranges::find(known, text) != known.end()) return text;
+    std::string expected;
+    for (const auto word : known) expected += (expected.empty() ? "" : ", ") + std::string(word);
+    node.fail("one of " + expected);
+}
+
+}  // namespace
+
+Texture texture_of(const scan::JsonNode& node, const std::function<std::uint64_t(const scan::JsonNode&)>& number_of) {
+    Texture texture;
+    texture.handle = number_of(node.at("handle"));
+    texture.memory = one_of(node.at("memory"), {"linear", "rows", "array"});
+    texture.address = number_of(node.at("address"));
+    texture.format = small<std::uint32_t>(node.at("format"));
+    texture.channels = small<std::uint32_t>(node.at("channels"));
+    texture.width = node.at("width").natural();
+    texture.height = node.at("height").natural();
+    texture.depth = node.at("depth").natural();
+    texture.pitch = node.at("pitch").natural();
+    texture.layered = node.at("layered").flag();
+    const auto outside = node.at("outside").elements();
+    const auto border = node.at("border").elements();
+    if (outside.size() != texture.outside.size()) node.at("outside").fail("one for each of three dimensions");
+    if (border.size() != texture.border.size()) node.at("border").fail("the bits of four floats");
+    for (std::size_t i = 0; i < outside.size(); ++i)
+        texture.outside[i] = one_of(outside[i], {"wrap", "clamp", "mirror", "border"});
+    for (std::size_t i = 0; i < border.size(); ++i) texture.border[i] = small<std::uint32_t>(border[i]);
+    texture.linear_filter = node.at("linear_filter").flag();
+    texture.normalized = node.at("normalized").flag();
+    texture.as_integer = node.at("as_integer").flag();
+    return texture;
+}
+
+}  // namespace gputomo::capture

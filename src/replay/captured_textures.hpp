@@ -1,0 +1,11 @@
+// The texture objects of a captured launch, as the simulated GPU reads them.
+#pragma once
+
+#include "capture/capture.hpp"
+#include "sim/texture.hpp"
+
+namespace gputomo::replay {
+
+[[nodiscard]] sim::TextureObject texture_object_of(const capture::Texture& texture);
+
+}  // namespace gputomo::replay
