@@ -285,8 +285,8 @@ private:
         std::int64_t distance = 0;  ///< bytes between the words of a thread
         bool copies = false;
     };
-    /// Each thread reads eight words, and may write them elsewhere and then read the first one twice, the second time
-    /// after the first: writes and reads meet in the memory.
+    /// Each thread reads eight words. A copy writes them elsewhere and then reads the first one twice, one time after
+    /// the other, so that reads meet writes in the memory.
     static KernelBuilder stream(const Stream& shape) {
         return timed("stream", [&](KernelBuilder& k, Reg data, Reg) {
             const Reg from = k.element(data, k.thread_index(), Bytes(shape.stride));
