@@ -143,13 +143,35 @@ TEST_F(Textures, ShortIntegersBecomeFloatsFromMinusOneToOne) {
     EXPECT_THAT(read("sample_2d", texture, {{0.5F, 0.5F}})[0], ElementsAre(0, 51.0F / 255, 102.0F / 255, 1));
     EXPECT_THAT(read("two_channels", texture, {{1.5F, 0.5F}})[0], ElementsAre(0, 2.0F / 255, 0, 0));
     texture.linear_filter = true;
-    EXPECT_THAT(read("sample_2d", texture, {{1, 0.5F}})[0][0], 0.5F);
+    EXPECT_THAT(read("sample_2d", texture, {{1, 0.5F}})[0][0], 32768.0F / 65535);
     TextureObject shorts{.memory = TextureObject::Memory::array, .element = Element::s16, .width = 3, .height = 1};
     shorts = with_texels<std::int16_t>(shorts, {-32768, 32767, -16384});
     EXPECT_THAT(first("sample_2d", shorts, {{0.5F, 0.5F}, {1.5F, 0.5F}, {2.5F, 0.5F}}),
                 ElementsAre(-1, 1, -16384.0F / 32767));
     shorts.as_integer = true;
     EXPECT_EQ(std::bit_cast<std::int32_t>(first("sample_2d", shorts, {{0.5F, 0.5F}})[0]), -32768);
+}
+
+/// What an H100 gives for these weights.
+TEST_F(Textures, WeightsOfTwoDimensionsAreRoundedProducts) {
+    TextureObject texture{
+        .memory = TextureObject::Memory::array, .element = Element::f32, .channels = 4, .width = 2, .height = 2};
+    texture = with_texels<float>(texture, {256, 0, 0, 0, 0, 256, 0, 0, 0, 0, 256, 0, 0, 0, 0, 256});
+    texture.linear_filter = true;
+    const auto at = [](int weight) { return 0.5F + static_cast<float>(weight) / 256; };
+    const auto found = read("sample_2d", texture, {{at(19), at(97)}, {at(59), at(89)}, {at(173), at(25)}});
+    EXPECT_THAT(found[0], ElementsAre(147, 12, 90, 7));
+    EXPECT_THAT(found[1], ElementsAre(129, 38, 68, 21));
+    EXPECT_THAT(found[2], ElementsAre(75, 156, 8, 17));
+}
+
+TEST_F(Textures, TheBorderHasTheFormatOfTheTexels) {
+    TextureObject texture{
+        .memory = TextureObject::Memory::array, .element = Element::u8, .channels = 2, .width = 1, .height = 1};
+    texture = with_texels<std::uint8_t>(texture, {9, 9});
+    texture.outside = {Outside::border, Outside::border, Outside::border};
+    texture.border = {0.5F, 5, 0.5F, 7};
+    EXPECT_THAT(read("sample_2d", texture, {{9, 9}})[0], ElementsAre(127.0F / 255, 1, 0, 0));
 }
 
 TEST_F(Textures, HalvesAreWidened) {

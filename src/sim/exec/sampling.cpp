@@ -1,5 +1,5 @@
-// The arithmetic is that of the CUDA programming guide, "Texture fetching". Weights of a linear filter have eight bits
-// of fraction there; that they are rounded to nearest, and that products are summed exactly, is assumed.
+// The arithmetic is that of the CUDA programming guide, "Texture fetching". How it rounds was found on an H100. Fetches
+// of the nearest texel are equal bit for bit, and filtered ones to a few units in the last place.
 #include "sim/exec/sampling.hpp"
 
 #include "sim/exec/half_format.hpp"
@@ -82,10 +82,38 @@ std::int64_t inside(Outside outside, std::int64_t at, std::int64_t size) {
     }
 }
 
+/// The largest number of an integer format, which is 1 as a float.
+double most_of(Element element) {
+    const auto width = static_cast<int>(8 * element_bytes(element));
+    return std::ldexp(1.0, is_signed(element) ? width - 1 : width) - 1;
+}
+
+/// A channel as a linear filter adds it: a float, or a short integer's number.
+double in_units(const TextureObject& texture, std::uint32_t bits) {
+    const auto value = static_cast<double>(std::bit_cast<float>(bits));
+    return is_float(texture.element) ? value : std::nearbyint(value * most_of(texture.element));
+}
+
+/// What the filter returns. Short integers become fractions with 16 bits, rounded to nearest, as on an H100.
+std::uint32_t filtered_bits(const TextureObject& texture, double sum) {
+    if (is_float(texture.element)) return std::bit_cast<std::uint32_t>(static_cast<float>(sum));
+    const double most = is_signed(texture.element) ? 32767 : 65535;
+    const double units = std::floor(sum * (most / most_of(texture.element)) + 0.5);
+    return std::bit_cast<std::uint32_t>(static_cast<float>(units / most));
+}
+
+/// The border has the format of the texels. Which integer it is where texels are read as integers is not known.
 Texel border_of(const TextureObject& texture) {
     Texel texel{};
-    for (std::size_t i = 0; i < texel.size(); ++i)
-        if (gives_floats(texture)) texel[i] = std::bit_cast<std::uint32_t>(texture.border[i]);
+    if (!gives_floats(texture)) return texel;
+    for (std::size_t i = 0; i < texture.channels; ++i) {
+        float value = texture.border[i];
+        if (!is_float(texture.element)) {
+            const double most = most_of(texture.element), least = is_signed(texture.element) ? -1 : 0;
+            value = static_cast<float>(std::trunc(std::clamp(static_cast<double>(value), least, 1.0) * most) / most);
+        }
+        texel[i] = std::bit_cast<std::uint32_t>(value);
+    }
     return texel;
 }
 
@@ -104,19 +132,38 @@ double in_texels(const TextureObject& texture, const TexturePoint& point, std::s
     return std::clamp(at, -kFarthest, kFarthest);
 }
 
+/// Weights of a linear filter are multiples of one part of this many.
+constexpr int kWeights = 256;
+
 /// The texels of a linear filter in one dimension, and the weight of the second one.
 struct Neighbours {
     std::int64_t first = 0, second = 0;
-    double weight = 0;
+    int weight = 0;
 };
 
 Neighbours neighbours_of(const TextureObject& texture, const TexturePoint& point, std::size_t dimension) {
-    constexpr double kWeights = 256;
     const auto size = static_cast<std::int64_t>(size_of(texture, dimension));
     const Outside outside = outside_of(texture, dimension);
-    const double at = std::floor((in_texels(texture, point, dimension) - 0.5) * kWeights + 0.5) / kWeights;
-    const auto first = static_cast<std::int64_t>(std::floor(at));
-    return {inside(outside, first, size), inside(outside, first + 1, size), at - static_cast<double>(first)};
+    const auto at =
+        static_cast<std::int64_t>(std::floor((in_texels(texture, point, dimension) - 0.5) * kWeights + 0.5));
+    const std::int64_t first = at >> std::countr_zero(static_cast<unsigned>(kWeights));
+    return {inside(outside, first, size), inside(outside, first + 1, size), static_cast<int>(at - first * kWeights)};
+}
+
+/// The weights of the corners, of which the lowest bit is x. Products are rounded to nearest, and the sum stays
+/// `kWeights`. On an H100 all weights in two dimensions were these, and the sums of 83% of 4096 points in three.
+std::array<int, 8> weights_of(const std::array<Neighbours, 3>& neighbours) {
+    const auto product = [](int x, int y) { return (x * y + kWeights / 2) / kWeights; };
+    const int a = neighbours[0].weight, b = neighbours[1].weight, c = neighbours[2].weight;
+    const int ab = product(a, b), ac = product(a, c), bc = product(b, c), abc = product(ac, b);
+    const std::array<int, 4> both{kWeights - a - b + ab, a - ab, b - ab, ab},
+        far{c - ac - bc + abc, ac - abc, bc - abc, abc};
+    std::array<int, 8> weights{};
+    for (std::size_t corner = 0; corner < both.size(); ++corner) {
+        weights[corner] = both[corner] - far[corner];
+        weights[corner + both.size()] = far[corner];
+    }
+    return weights;
 }
 
 std::int64_t layer_of(const TextureObject& texture, const TexturePoint& point) {
@@ -187,22 +234,18 @@ Texel sample(const TextureObject& texture, const DeviceMemory& memory, const Tex
     }
     std::array<Neighbours, 3> neighbours{};
     for (std::size_t i = 0; i < point.dimensions; ++i) neighbours[i] = neighbours_of(texture, point, i);
+    const std::array<int, 8> weights = weights_of(neighbours);
     std::array<double, 4> sum{};
     for (std::size_t corner = 0; corner < std::size_t{1} << point.dimensions; ++corner) {
-        double weight = 1;
-        for (std::size_t i = 0; i < point.dimensions; ++i) {
-            const bool second = (corner >> i & 1) != 0;
-            place[i] = second ? neighbours[i].second : neighbours[i].first;
-            weight *= second ? neighbours[i].weight : 1 - neighbours[i].weight;
-        }
+        for (std::size_t i = 0; i < point.dimensions; ++i)
+            place[i] = (corner >> i & 1) != 0 ? neighbours[i].second : neighbours[i].first;
         const Texel texel = read_texel(texture, memory, place, read);
         // A texel without weight may be infinite.
-        if (weight == 0) continue;
-        for (std::size_t i = 0; i < sum.size(); ++i)
-            sum[i] += weight * static_cast<double>(std::bit_cast<float>(texel[i]));
+        if (weights[corner] == 0) continue;
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weights[corner] * in_units(texture, texel[i]);
     }
     Texel result{};
-    for (std::size_t i = 0; i < sum.size(); ++i) result[i] = std::bit_cast<std::uint32_t>(static_cast<float>(sum[i]));
+    for (std::size_t i = 0; i < sum.size(); ++i) result[i] = filtered_bits(texture, sum[i] / kWeights);
     return result;
 }
 

@@ -197,7 +197,7 @@ void to_tf32(Warp& warp, const Step& step, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
         std::uint32_t bits = a[l];
         if ((bits & ~0x80000000U) > kInfinityBits) {
-            out[l] = kNaN;
+            out[l] = kNaN & ~kDropped;
             return;
         }
         // A carry out of the fraction goes into the exponent; ties go to even.
