@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace gputomo::cli {
+namespace gputomo::cli::of_models {
 namespace {
 
 using nlohmann::json;
@@ -223,4 +223,4 @@ TEST_F(Models, EvaluateNeedsAMachineForASurface) {
 }
 
 }  // namespace
-}  // namespace gputomo::cli
+}  // namespace gputomo::cli::of_models

@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <string>
 
-namespace gputomo::compare {
+namespace gputomo::compare::of_mixes {
 namespace {
 
 using ::testing::AllOf;
@@ -209,4 +209,4 @@ TEST(ModelledSurfaces, SayWhyTheyHaveNoModels) {
 }
 
 }  // namespace
-}  // namespace gputomo::compare
+}  // namespace gputomo::compare::of_mixes

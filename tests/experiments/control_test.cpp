@@ -14,7 +14,7 @@
 #include <memory>
 #include <optional>
 
-namespace gputomo::experiments {
+namespace gputomo::experiments::of_control {
 namespace {
 
 constexpr sim::Noise kNoise{.jitter_cycles = 1, .outlier_fraction = 0.02, .clock_drift = 0.002};
@@ -239,4 +239,4 @@ TEST(SharedAllocation, OfAHopperLikeSmIsFoundAsWell) {
 }
 
 }  // namespace
-}  // namespace gputomo::experiments
+}  // namespace gputomo::experiments::of_control

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace gputomo::experiments {
+namespace gputomo::experiments::of_disturbed {
 namespace {
 
 constexpr sim::Noise kNoise{.jitter_cycles = 6, .outlier_fraction = 0.02, .clock_drift = 0.002};
@@ -101,4 +101,4 @@ TEST(Disturbed, TheClocksRateLiesWithinItsInterval) {
 }
 
 }  // namespace
-}  // namespace gputomo::experiments
+}  // namespace gputomo::experiments::of_disturbed

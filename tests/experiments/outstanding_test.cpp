@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace gputomo::experiments {
+namespace gputomo::experiments::of_outstanding {
 namespace {
 
 Outcome outstanding_of(const machine::Machine& machine, bool quick = false) {
@@ -97,4 +97,4 @@ TEST(NeighbourVariance, IsUnbiasedOverThreePoints) {
 }
 
 }  // namespace
-}  // namespace gputomo::experiments
+}  // namespace gputomo::experiments::of_outstanding

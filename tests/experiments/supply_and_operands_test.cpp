@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace gputomo::experiments {
+namespace gputomo::experiments::of_supply {
 namespace {
 
 machine::Machine gtx280() { return machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx280.json"); }
@@ -114,4 +114,4 @@ TEST(OperandBanks, OfOtherMachinesAreFound) {
 }
 
 }  // namespace
-}  // namespace gputomo::experiments
+}  // namespace gputomo::experiments::of_supply

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string_view>
 
-namespace gputomo::models::testing {
+namespace gputomo::models::testing::of_chapter7 {
 namespace {
 
 constexpr double kOnlyAdds = Mix::kArithmeticOnly;
@@ -189,4 +189,4 @@ TEST(Cusp, AppearsInVolkovsModelsOnly) {  // 7.10
 }
 
 }  // namespace
-}  // namespace gputomo::models::testing
+}  // namespace gputomo::models::testing::of_chapter7

@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-namespace gputomo::models::testing {
+namespace gputomo::models::testing::of_cusps {
 namespace {
 
 constexpr double kOnlyAdds = Mix::kArithmeticOnly;
@@ -88,4 +88,4 @@ TEST(Cusp, OfAModelMayNeedMoreWarpsThanAnSmHolds) {  // 4.5: more than the 64 wa
 }
 
 }  // namespace
-}  // namespace gputomo::models::testing
+}  // namespace gputomo::models::testing::of_cusps

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace gputomo::models::testing {
+namespace gputomo::models::testing::of_evaluation {
 namespace {
 
 MeasuredMix as_if(std::string_view model, const Parameters& p, double alpha) {
@@ -51,4 +51,4 @@ TEST(Evaluation, NeededOccupancyIsTheFirstWith90PercentOfThePeak) {
 TEST(Evaluation, SkipsMixesWithoutSamples) { EXPECT_TRUE(evaluate(gpu("gtx980"), {{{1}, {}}}).empty()); }
 
 }  // namespace
-}  // namespace gputomo::models::testing
+}  // namespace gputomo::models::testing::of_evaluation

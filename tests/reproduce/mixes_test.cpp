@@ -13,7 +13,7 @@
 #include <cmath>
 #include <functional>
 
-namespace gputomo::reproduce {
+namespace gputomo::reproduce::of_mixes {
 namespace {
 
 using ::testing::AllOf;
@@ -224,4 +224,4 @@ TEST(Mixes, WhatWasMeasuredBeforeAnInterruptIsKept) {
 }
 
 }  // namespace
-}  // namespace gputomo::reproduce
+}  // namespace gputomo::reproduce::of_mixes

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace gputomo::reproduce {
+namespace gputomo::reproduce::of_papers {
 namespace {
 
 using ::testing::HasSubstr;
@@ -97,4 +97,4 @@ TEST(Paper, EachEntryHasARecipeOrAReason) {
 }
 
 }  // namespace
-}  // namespace gputomo::reproduce
+}  // namespace gputomo::reproduce::of_papers

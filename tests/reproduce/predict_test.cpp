@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace gputomo::reproduce {
+namespace gputomo::reproduce::of_predictions {
 namespace {
 
 using ::testing::AllOf;
@@ -155,4 +155,4 @@ TEST(Kernels, MustExistInTheProject) {
 }
 
 }  // namespace
-}  // namespace gputomo::reproduce
+}  // namespace gputomo::reproduce::of_predictions

@@ -67,7 +67,7 @@ TEST(SurfaceFile, NamesTheFieldInErrors) {
 TEST(SurfaceFile, RefusesNumbersThatNoDoubleHolds) {
     EXPECT_THAT(
         [] { (void)surface_from_json(R"({"schema": "gputomo-surface-1", "sm_mhz": 1E2021606147920418})", "a.json"); },
-        testing::ThrowsMessage<InputError>(testing::HasSubstr("a.json: not JSON")));
+        ::testing::ThrowsMessage<InputError>(::testing::HasSubstr("a.json: not JSON")));
 }
 
 TEST(Gzip, RefusesDamagedData) {
@@ -91,7 +91,7 @@ measure::MixSurface recorded(const std::string& access, const std::string& run =
     return load_surface(GPUTOMO_SOURCE_DIR "/recordings/h200-surface-" + access + run + ".json.gz");
 }
 
-class RecordedTwice : public testing::TestWithParam<const char*> {};
+class RecordedTwice : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RecordedTwice, GivesTheSameThroughputsInTheNextRun) {
     const auto first = recorded(GetParam()), second = recorded(GetParam(), "-2");
@@ -112,7 +112,7 @@ TEST_P(RecordedTwice, GivesTheSameThroughputsInTheNextRun) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Accesses, RecordedTwice,
-                         testing::Values("global", "shared", "sfu", "l1", "l2", "shared_conflict", "tensor"),
+                         ::testing::Values("global", "shared", "sfu", "l1", "l2", "shared_conflict", "tensor"),
                          [](const auto& access) { return std::string(access.param); });
 
 TEST(RecordedSurface, ReachesThePeakOfEachUnitOfAnH200) {

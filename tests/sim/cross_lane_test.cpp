@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace gputomo::sim::test {
+namespace gputomo::sim::test::of_cross_lane {
 namespace {
 
 using testing::Each;
@@ -171,4 +171,4 @@ TEST(CrossLane, DoesNotWaitForThreadsThatEnded) {
 }
 
 }  // namespace
-}  // namespace gputomo::sim::test
+}  // namespace gputomo::sim::test::of_cross_lane

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace gputomo::sim::test {
+namespace gputomo::sim::test::of_descriptions {
 namespace {
 
 using machine::Machine;
@@ -180,4 +180,4 @@ TEST(OperationCosts, PipelinesCanListTheOperationsTheyExecute) {
 }
 
 }  // namespace
-}  // namespace gputomo::sim::test
+}  // namespace gputomo::sim::test::of_descriptions
