@@ -203,6 +203,8 @@ private:
     void set_clock_offsets();
     [[nodiscard]] LaunchSetup setup_of(const device::Launch& launch, std::uint64_t frame_bytes);
     device::LaunchResult finish(double cycles);
+    /// Address of the barrier of a cooperative launch, on which no block has arrived.
+    std::uint64_t grid_barrier();
     /// Address of the memory behind local memory, which is kept from launch to launch.
     std::uint64_t local_memory(std::uint64_t frame_bytes);
 
@@ -217,6 +219,7 @@ private:
     double now_ns_ = 0;
     std::uint64_t local_address_ = 0;
     std::uint64_t local_bytes_ = 0;
+    std::uint64_t grid_barrier_ = 0;
     Counters counters_;
     ExecutedCode executed_;
 };
@@ -236,6 +239,13 @@ void Gpu::set_clock_offsets() {
         else
             clock_offsets_.push_back(clock_offsets_.back());
     }
+}
+
+std::uint64_t Gpu::grid_barrier() {
+    constexpr std::uint64_t kBytes = 64;
+    if (grid_barrier_ == 0) grid_barrier_ = memory_.allocate(kBytes);
+    std::memset(at(grid_barrier_, kBytes, "launch"), 0, kBytes);
+    return grid_barrier_;
 }
 
 std::uint64_t Gpu::local_memory(std::uint64_t frame_bytes) {
@@ -261,7 +271,8 @@ device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& 
 }
 
 device::LaunchResult Gpu::run(const LoadedMachineCode& kernel, const device::Launch& launch) {
-    const LaunchSetup setup = setup_of(launch, kernel.program.local_bytes);
+    LaunchSetup setup = setup_of(launch, kernel.program.local_bytes);
+    if (kernel.program.uses_grid_barrier) setup.grid_barrier = grid_barrier();
     std::vector<std::uint64_t> executed;
     const double cycles = run_launch(setup, kernel, counters_, executed);
     executed_.language = ExecutedCode::Language::sass;

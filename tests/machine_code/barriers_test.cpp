@@ -61,6 +61,14 @@ TEST_F(Barriers, APipelineWaitsForCopiesInFlight) {
     EXPECT_GT(fixture_->gpu->counters().cycles, kRounds / 2 * latency());
 }
 
+TEST_F(Barriers, BlocksOfACooperativeLaunchWaitForOneAnother) {
+    constexpr std::uint32_t kBlocks = 5, kCount = kBlocks * kThreads;
+    const auto found =
+        fixture_->run<std::uint32_t>("of_the_grid", kThreads, {numbers(kCount), WordList(kCount)}, {}, kBlocks);
+    for (std::uint32_t i = 0; i < kCount; ++i)
+        EXPECT_EQ(found[1][i], 3 * (found[0][i] + found[0][(i + kThreads) % kCount]));
+}
+
 TEST_F(Barriers, APhaseEndsWithItsLastTransaction) {
     const auto found =
         fixture_->run<std::uint64_t>("transactions", kThreads, {std::vector<std::uint64_t>(kThreads)})[0];

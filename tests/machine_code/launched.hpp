@@ -27,13 +27,13 @@ public:
         module = gpu->load(bytes.str());
     }
 
-    /// Launches a block whose first parameters are buffers, and returns what is in them afterwards.
+    /// Launches blocks whose first parameters are buffers, and returns what is in them afterwards.
     template <class Word, class Scalar = std::uint32_t>
     std::vector<std::vector<Word>> run(const std::string& kernel, std::uint32_t threads,
                                        const std::vector<std::vector<Word>>& contents,
-                                       const std::vector<Scalar>& scalars = {}) const {
+                                       const std::vector<Scalar>& scalars = {}, std::uint32_t blocks = 1) const {
         std::vector<device::Buffer> buffers;
-        device::Launch launch{.grid = {1}, .block = {threads}, .time_limit = std::chrono::seconds(60)};
+        device::Launch launch{.grid = {blocks}, .block = {threads}, .time_limit = std::chrono::seconds(60)};
         for (const auto& words : contents) {
             buffers.emplace_back(*gpu, Bytes(static_cast<std::int64_t>(sizeof(Word) * words.size())));
             buffers.back().write(words);

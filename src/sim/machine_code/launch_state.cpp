@@ -12,8 +12,8 @@
 namespace gputomo::sim::machine_code {
 
 std::array<std::vector<std::uint32_t>, 8> constants_of(const MachineProgram& program, const device::Dim3& grid,
-                                                       const device::Dim3& block,
-                                                       std::span<const std::byte> parameters) {
+                                                       const device::Dim3& block, std::span<const std::byte> parameters,
+                                                       std::uint64_t grid_barrier) {
     constexpr std::size_t kLocalWindowWord = 0x20 / 4, kStackWord = 0x28 / 4;
     if (parameters.size() != program.parameter_bytes)
         throw InputError(fmt::format("kernel '{}': its parameters take {} bytes; {} bytes of arguments were given",
@@ -26,6 +26,11 @@ std::array<std::vector<std::uint32_t>, 8> constants_of(const MachineProgram& pro
     bank[kLocalWindowWord] = static_cast<std::uint32_t>(kLocalWindow);
     bank[kLocalWindowWord + 1] = static_cast<std::uint32_t>(kLocalWindow >> 32);
     bank[kStackWord] = static_cast<std::uint32_t>(program.local_bytes);
+    if (grid_barrier != 0) {
+        bank.resize(std::max<std::size_t>(bank.size(), kGridBarrierLower / 4 + 1));
+        bank[kGridBarrierLower / 4] = static_cast<std::uint32_t>(grid_barrier);
+        bank[kGridBarrierUpper / 4] = static_cast<std::uint32_t>(grid_barrier >> 32);
+    }
     if (!parameters.empty())
         std::memcpy(reinterpret_cast<std::byte*>(bank.data()) + program.parameter_offset, parameters.data(),
                     parameters.size());

@@ -288,6 +288,12 @@ bool known_constant(std::int64_t offset) {
            offset >= kDescriptorAt;
 }
 
+/// Where constant bank 0 has the address of the barrier that all blocks of a cooperative launch share.
+bool is_grid_barrier(const Operand& operand) {
+    return operand.kind == OperandKind::constant && operand.bank == 0 && operand.value >= kGridBarrierUpper &&
+           operand.value < kGridBarrierLower + 4;
+}
+
 /// Why the instruction is not executed; empty where it is.
 std::string refusal_of(const Step& step) {
     const sass::Instruction& instruction = step.instruction;
@@ -298,7 +304,7 @@ std::string refusal_of(const Step& step) {
         const bool added = operand.has_reg || operand.has_uniform;
         if ((!loads_constant(instruction) && added) || operand.descriptor || operand.bank >= 8)
             return "its constant bank is not simulated";
-        if (operand.bank == 0 && !indexed && !known_constant(operand.value))
+        if (operand.bank == 0 && !indexed && !known_constant(operand.value) && !is_grid_barrier(operand))
             return fmt::format("what the driver keeps at c[0x0][{:#x}] is not known", operand.value);
     }
     const auto opcode = instruction.form->row->opcode;
@@ -435,6 +441,7 @@ MachineProgram prepare(const device::Cubin& cubin, std::string_view kernel, cons
             step.flow = Flow::refused;
             step.refusal = error.what();
         }
+        program.uses_grid_barrier |= std::ranges::any_of(step.instruction.operands(), is_grid_barrier);
         for (const Operand& operand : step.instruction.operands())
             if ((operand.kind == OperandKind::reg || operand.has_reg) && operand.reg != sass::kZeroRegister)
                 named = std::max(named, operand.reg + 1);

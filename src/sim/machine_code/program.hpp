@@ -106,6 +106,9 @@ using SectionAddress = std::function<std::uint64_t(std::string_view section)>;
 /// Code of functions that the system provides, such as vprintf, has addresses from here on: one every 16 bytes.
 inline constexpr std::uint64_t kSystemCode = 0x7ffe'0000'0000;
 
+/// Places in constant bank 0 of the words of the address of a cooperative launch's barrier.
+inline constexpr std::int64_t kGridBarrierUpper = 0x44, kGridBarrierLower = 0x48;
+
 struct MachineProgram {
     std::string kernel;
     int sm = 0;
@@ -119,6 +122,7 @@ struct MachineProgram {
     /// The part of `shared_bytes` that the system keeps; descriptions count it as `shared.block_overhead`.
     std::uint64_t system_shared_bytes = 0;
     std::uint64_t local_bytes = 0;              ///< of a thread
+    bool uses_grid_barrier = false;             ///< it reads the address of the barrier of a cooperative launch
     std::vector<std::string> system_functions;  ///< that the code may call, by number
     std::uint32_t parameter_offset = 0;         ///< in constant bank 0
     std::uint32_t parameter_bytes = 0;

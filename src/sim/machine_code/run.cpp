@@ -232,6 +232,11 @@ Executed run(const MachineProgram& program, const FunctionalLaunch& launch, cons
             fmt::format("kernel '{}': a grid of {} blocks of {} threads; expected at least one block of 1 "
                         "to 1024 threads",
                         program.kernel, launch.grid.count(), launch.block.count()));
+    if (program.uses_grid_barrier)
+        throw DeviceError(
+            fmt::format("kernel '{}' cannot be executed block by block: its blocks wait for one another. Simulate it "
+                        "with timing instead",
+                        program.kernel));
     const auto constants = constants_of(program, launch.grid, launch.block, launch.parameters);
     Executed executed;
     executed.warp_instructions.resize(program.steps.size());

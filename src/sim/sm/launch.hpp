@@ -44,6 +44,7 @@ struct LaunchSetup {
     const std::vector<std::int64_t>& clock_offsets;  ///< by SM: its clock register at the start
     double start_ns = 0;                             ///< %globaltimer at the start
     std::uint64_t local_address = 0;  ///< device memory for the local memory of all resident threads (local_memory_of)
+    std::uint64_t grid_barrier = 0;   ///< device memory of a cooperative launch's barrier; 0 where there is none
 };
 
 /// Bytes of one machine instruction where the description does not say; GPUs before Volta have 8.

@@ -151,7 +151,7 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
       program_(kernel.program),
       executed_(executed),
       constants_(machine_code::constants_of(program_, setup.launch.grid, setup.launch.block,
-                                            parameter_bytes(program_, setup.launch.arguments))) {
+                                            parameter_bytes(program_, setup.launch.arguments), setup.grid_barrier)) {
     executed_.assign(program_.steps.size(), 0);
     of_warps_.reserve(most_warps_);
     states_.resize(blocks_.capacity());
