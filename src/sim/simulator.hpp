@@ -20,6 +20,8 @@ struct Options {
     Noise noise;
 };
 
+class DeviceMemory;
+
 /// What a launch executed.
 struct ExecutedCode {
     enum class Language : std::uint8_t { ptx, sass };
@@ -39,6 +41,9 @@ public:
     virtual void allocate_at(device::Address address, Bytes size) = 0;
     /// Makes a texture object that kernels find by this handle. Throws InputError where it cannot be simulated.
     virtual void texture_at(device::Texture handle, const TextureObject& texture) = 0;
+    /// Its memory and its description, for executing code without timing.
+    [[nodiscard]] virtual DeviceMemory& memory() = 0;
+    [[nodiscard]] virtual const machine::Machine& machine() const = 0;
     /// Counters of the last finished launch.
     [[nodiscard]] virtual const Counters& counters() const = 0;
     /// What the last finished launch executed.

@@ -77,6 +77,7 @@ private:
     /// Whether anything was executed.
     bool run_warp() {
         bool progress = false;
+        if (launch_.observer != nullptr) launch_.observer->turn(warp_);
         for (int i = 0; i < kTurn; ++i) {
             Path* const path = paths().current();
             if (path == nullptr) return progress;

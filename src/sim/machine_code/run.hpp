@@ -24,6 +24,8 @@ public:
     Observer& operator=(const Observer&) = delete;
     virtual ~Observer() = default;
 
+    /// The instructions that follow are of this warp of the block.
+    virtual void turn(std::size_t /*warp*/) {}
     /// An instruction, by its place in the code, of a warp's path with these lanes. The guard holds for `mask`.
     virtual void execute(std::size_t step, std::uint32_t lanes, std::uint32_t mask) = 0;
     /// An access of one lane by the instruction of the last execute(), before it is made. `offset` is an address in

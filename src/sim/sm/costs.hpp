@@ -47,6 +47,7 @@ public:
     [[nodiscard]] std::optional<std::size_t> pipeline_named(std::string_view name) const;
     /// A unit that machine code names and that is no described pipeline; nothing where there is none of that name.
     [[nodiscard]] std::optional<std::size_t> machine_unit(std::string_view name) const;
+    [[nodiscard]] const std::string& name_of(std::size_t unit) const { return units_[unit]; }
     /// What the description says of a pipeline.
     [[nodiscard]] std::optional<double> latency_of(std::string_view pipeline) const;
     [[nodiscard]] double lanes_of(std::size_t pipeline) const { return lanes_[pipeline]; }
