@@ -1,0 +1,50 @@
+// How fast an SM issues, loads and stores, and what its share of the GPU's caches and memory is.
+#pragma once
+
+#include "machine/machine.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gputomo::predict {
+
+/// Bytes that an SM moves in a cycle, and those that all SMs move together; 0: not limited.
+struct Bandwidth {
+    double sm = 0, gpu = 0;
+};
+
+/// A term b x / (c - x) of the wait of a read at a throughput x of all reads (Volkov 2016, 6.4).
+struct ContentionTerm {
+    double slope = 0;  ///< b, cycles
+    double limit = 0;  ///< c, bytes per cycle
+};
+
+struct SmRates {
+    std::string gpu;
+    double sms = 1;
+    double clock_ghz = 1;
+    int schedulers = 1;
+    double issue_interval = 1;
+    int max_warps = 0;
+    double access_slots = 1, shared_slots = 1;  ///< issue slots of an access to global and to shared memory
+    double l1_bytes = 0, l1_latency = 0;        ///< beside the shared memory of the resident blocks
+    double l2_bytes = 0, l2_granule = 32, l2_latency = 0;
+    double memory_latency = 0;
+    Bandwidth loads, stores, atomics;  ///< at the L2
+    double memory_bandwidth = 0;       ///< bytes that the GPU reads from DRAM in a cycle
+    double write_cost = 1;             ///< time of a byte written to DRAM, relative to one that is read
+    std::vector<ContentionTerm> contention;
+    double write_delay = 0;  ///< cycles that writes add to a read, per share of DRAM's time that they take
+    double constant_latency = 0, barrier_latency = 0, branch_latency = 0;
+    double profiler_cycles = 0;    ///< that a profiler counts for an empty kernel
+    double block_interval = 0;     ///< cycles of the GPU between two starts of blocks
+    double block_replacement = 0;  ///< cycles from the end of a block to the start of its successor on the SM
+    std::vector<std::string> assumptions;
+};
+
+/// Throws InputError that names a missing leaf. `shared_bytes` are taken by all resident blocks of an SM together.
+[[nodiscard]] SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes, std::string_view origin);
+
+}  // namespace gputomo::predict

@@ -1,0 +1,16 @@
+// What each instruction of a kernel costs, as the simulated GPU takes it, in the form that predictions use.
+#pragma once
+
+#include "machine/machine.hpp"
+#include "predict/launch_profile.hpp"
+#include "sim/machine_code/program.hpp"
+
+#include <vector>
+
+namespace gputomo::profile {
+
+/// Fills `units`, `steps` and the assumptions about operations that no scan timed and that are in `executed`.
+void add_steps(const sim::machine_code::MachineProgram& program, const machine::Machine& machine,
+               predict::LaunchProfile& to);
+
+}  // namespace gputomo::profile

@@ -1,0 +1,156 @@
+// Replays of one SM whose cycles can be counted by hand.
+#include "predict/sm_timeline.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gputomo::predict {
+namespace {
+
+using ::testing::DoubleEq;
+
+constexpr double kL1 = 30, kL2 = 200, kMemory = 600;
+
+SmRates rates() {
+    SmRates rates;
+    rates.sms = 4;
+    rates.schedulers = 2;
+    rates.l1_bytes = 1 << 16;
+    rates.l1_latency = kL1;
+    rates.l2_latency = kL2;
+    rates.memory_latency = kMemory;
+    rates.memory_bandwidth = 64;
+    rates.barrier_latency = 10;
+    rates.block_replacement = 100;
+    return rates;
+}
+
+const Shares kAlone{.active_sms = 1, .first_of_gpu = 1, .l2_bytes = 1 << 20, .written_back = 0};
+
+/// A kernel of these instructions, which each warp of each block executes once in order.
+struct Kernel {
+    LaunchProfile profile;
+    std::vector<BlockTrace> blocks;
+
+    Kernel(std::vector<ProfiledStep> steps, std::size_t count, std::size_t warps) {
+        profile.steps = std::move(steps);
+        profile.resident_blocks = 1;
+        for (std::size_t i = 0; i < count; ++i) {
+            BlockTrace& block = blocks.emplace_back();
+            block.block = i;
+            block.warps.resize(warps);
+            for (auto& warp : block.warps)
+                for (std::uint32_t s = 0; s < profile.steps.size(); ++s) warp.push_back({.step = s});
+        }
+    }
+    /// Step number `step` of each warp loads or stores a line of its own.
+    void touch(std::uint32_t step, AccessKind kind, std::uint64_t apart = 1) {
+        std::uint64_t line = 1000;
+        for (auto& block : blocks)
+            for (auto& warp : block.warps) {
+                warp[step].access = static_cast<std::uint32_t>(block.accesses.size());
+                block.accesses.push_back(
+                    {.first = static_cast<std::uint32_t>(block.lines.size()), .lines = 1, .kind = kind});
+                block.lines.push_back({line, 0xF});
+                line += apart;
+            }
+    }
+    [[nodiscard]] Timeline run(const SmRates& of = rates(), const Shares& shares = kAlone) const {
+        return replay_sm(profile, of, shares, blocks);
+    }
+};
+
+const ProfiledStep kLoad{.kind = StepKind::global, .stall = 2, .written = 0};
+const ProfiledStep kUse{.stall = 4, .waits = 1};
+
+TEST(SmTimeline, InstructionsIssueWhenStallCountsAllow) {
+    EXPECT_THAT(Kernel({{.stall = 4}, {.stall = 2}, {.stall = 1}}, 1, 1).run().cycles, DoubleEq(4 + 2));
+}
+
+TEST(SmTimeline, WarpsOfOneSchedulerShareItsSlots) {
+    const Kernel kernel({{.stall = 1}, {.stall = 1}}, 1, 8);
+    EXPECT_THAT(kernel.run().busy.at(kIssue), DoubleEq(4 * 2));
+    EXPECT_THAT(kernel.run().cycles, DoubleEq(4 * 2 - 1));
+}
+
+TEST(SmTimeline, UnitTakesOneWarpAfterTheOther) {
+    Kernel kernel({{.unit = 0, .interval = 16}}, 1, 4);
+    kernel.profile.units = {{"sfu", true}};
+    EXPECT_THAT(kernel.run().cycles, DoubleEq(3 * 16));
+    kernel.profile.units = {{"sfu", false}};  // one for each of the two schedulers
+    EXPECT_THAT(kernel.run().cycles, DoubleEq(16));
+}
+
+TEST(SmTimeline, UseWaitsForItsLoad) {
+    Kernel kernel({kLoad, kUse}, 1, 1);
+    kernel.touch(0, AccessKind::load);
+    EXPECT_THAT(kernel.run().cycles, DoubleEq(kMemory + 3 * 32.0 / 64));
+    EXPECT_THAT(kernel.run().dram_read_bytes, DoubleEq(128));
+}
+
+TEST(SmTimeline, LineThatIsThereComesFromTheFirstCache) {
+    Kernel kernel({kLoad, kUse, kLoad, kUse}, 1, 1);
+    kernel.touch(0, AccessKind::load);
+    kernel.touch(2, AccessKind::load);
+    const auto timeline = kernel.run();
+    EXPECT_THAT(timeline.dram_read_bytes, DoubleEq(128));
+    EXPECT_THAT(timeline.l1_hit_bytes, DoubleEq(128));
+    EXPECT_THAT(timeline.cycles, DoubleEq(kMemory + 1.5 + 4 + kL1));
+}
+
+TEST(SmTimeline, BarrierWaitsForTheLastWarp) {
+    Kernel kernel({kLoad, {.kind = StepKind::block_barrier, .stall = 1, .waits = 1}, {.stall = 1}}, 1, 2);
+    kernel.touch(0, AccessKind::load);
+    kernel.blocks[0].warps[1].erase(kernel.blocks[0].warps[1].begin());  // has nothing to wait for
+    EXPECT_THAT(kernel.run().cycles, DoubleEq(kMemory + 1.5 + 10));
+}
+
+TEST(SmTimeline, NextBlockStartsWhenAResidentOneHasEnded) {
+    const Kernel kernel({{.stall = 1}}, 3, 1);
+    EXPECT_THAT(kernel.run().cycles, DoubleEq(2 * 100));
+    SmRates slow = rates();
+    slow.block_interval = 400;
+    EXPECT_THAT(kernel.run(slow).cycles, DoubleEq(2 * 400));
+}
+
+TEST(SmTimeline, StoresOccupyTheirBandwidth) {
+    Kernel kernel({{.kind = StepKind::global, .stall = 1}}, 1, 16);
+    kernel.touch(0, AccessKind::store);
+    SmRates slow = rates();
+    slow.stores = {.sm = 32, .gpu = 32};
+    EXPECT_THAT(kernel.run(slow).busy.at(kL2Stores), DoubleEq(16 * 128 / 32));
+    EXPECT_THAT(kernel.run(slow, {.active_sms = 4, .l2_bytes = 1 << 20}).busy.at(kL2Stores), DoubleEq(4 * 64));
+}
+
+TEST(SmTimeline, ReadsOfABusyMemoryWaitAsDescribed) {
+    // Warps load one line each, one after the other: a line every 600 cycles.
+    Kernel kernel({kLoad, kUse, kLoad, kUse, kLoad, kUse, kLoad, kUse}, 1, 1);
+    for (const std::uint32_t step : {0, 2, 4, 6}) kernel.touch(step, AccessKind::load);
+    for (std::size_t i = 0; i < kernel.blocks[0].lines.size(); ++i) kernel.blocks[0].lines[i].line = 100 + i;
+    SmRates loaded = rates();
+    loaded.contention = {{.slope = 100, .limit = 1}};
+    const double rate = 2 * 128.0 / 1024;  // two lines in the 1024 cycles before a load, from the third one on
+    const double wait = kernel.run(loaded).cycles - kernel.run().cycles;
+    EXPECT_GT(wait, 100 * rate / (1 - rate));
+    EXPECT_LT(wait, 4 * 100 * rate / (1 - rate));
+}
+
+TEST(SmTimeline, WithoutContentionOnlyLatenciesCount) {
+    Kernel kernel({kLoad, kUse}, 1, 64);
+    kernel.touch(0, AccessKind::load);
+    Shares free = kAlone;
+    free.contention = false;
+    EXPECT_THAT(kernel.run(rates(), free).cycles, DoubleEq(kMemory));
+    EXPECT_GT(kernel.run().cycles, kMemory + 63 * 128 / 64);
+}
+
+TEST(SmTimeline, LineThatOtherSmsReadTooIsFetchedByOneOfThem) {
+    Kernel kernel({kLoad, kUse}, 1, 64);
+    kernel.touch(0, AccessKind::load);
+    Shares shared = kAlone;
+    shared.first_of_gpu = 0.25;
+    EXPECT_NEAR(kernel.run(rates(), shared).dram_read_bytes, 64 * 128 / 4, 64 * 128 / 8);
+}
+
+}  // namespace
+}  // namespace gputomo::predict
