@@ -3,6 +3,7 @@
 #include "cli/inputs/machines.hpp"
 #include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
+#include "cli/predict_launch.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/progress.hpp"
 #include "compare/kernels/comparison.hpp"
@@ -46,9 +47,12 @@ struct MeasureOptions {
 
 struct PredictOptions {
     std::string file, kernel, machine;
-    std::vector<std::string> trip_counts, taken, transactions, ways;
+    std::vector<std::string> trip_counts, taken, untaken, transactions, ways;
     double l1_hit_rate = 0, l2_hit_rate = 0;
     MeasureOptions measure;
+    std::vector<int> launches;  ///< of a capture
+    std::int64_t time_limit_ms = 60'000;
+    bool reads_code = false;  ///< --static: analyses the code and executes nothing
     bool json = false;
 };
 
@@ -73,6 +77,8 @@ predict::Choices choices_from(const PredictOptions& options) {
     predict::Choices choices;
     for (const auto& text : options.trip_counts) choices.path.trip_counts.insert(assignment(text, "--trip-count"));
     choices.path.taken.insert(options.taken.begin(), options.taken.end());
+    choices.path.untaken.insert(options.untaken.begin(), options.untaken.end());
+    choices.path.refuses_guesses = true;
     choices.access = {.transactions = by_line(options.transactions, "--transactions"),
                       .ways = by_line(options.ways, "--ways"),
                       .l1_hit_rate = options.l1_hit_rate,
@@ -177,10 +183,69 @@ int print_beside(const PredictOptions& options, const compare::KernelComparison&
     return 0;
 }
 
+LaunchOptions launch_of(const PredictOptions& options) {
+    const auto& launch = options.measure;
+    LaunchOptions made{.file = options.file,
+                       .kernel = options.kernel,
+                       .machine = options.machine,
+                       .arguments = launch.arguments,
+                       .launches = options.launches,
+                       .shared = launch.shared,
+                       .seed = launch.seed,
+                       .time_limit_ms = options.time_limit_ms,
+                       .json = options.json};
+    if (!launch.grid.empty()) made.grid = launch.grid;
+    if (!launch.block.empty()) made.block = launch.block;
+    return made;
+}
+
+/// Refuses what only the static analysis takes: sampled blocks show it.
+void check_executed(const PredictOptions& options) {
+    const auto refuse = [](bool given, std::string_view option) {
+        if (given)
+            throw InputError(
+                fmt::format("{}: expected --static with it; the sampled blocks are executed, which shows "
+                            "what it says",
+                            option));
+    };
+    refuse(!options.trip_counts.empty(), "--trip-count");
+    refuse(!options.taken.empty(), "--taken");
+    refuse(!options.untaken.empty(), "--untaken");
+    refuse(!options.transactions.empty(), "--transactions");
+    refuse(!options.ways.empty(), "--ways");
+    refuse(options.l1_hit_rate != 0, "--l1-hit");
+    refuse(options.l2_hit_rate != 0, "--l2-hit");
+    if (!options.measure.device.empty())
+        throw InputError(
+            "--device: expected --static with it, and a PTX file; measure other code with a profiler, or "
+            "use `gputomo simulate`");
+}
+
+/// Whether the launch is executed: there is one, and nothing asks for the static analysis.
+bool executes(const PredictOptions& options) {
+    if (is_cubin_file(options.file)) {
+        if (options.reads_code)
+            throw InputError(
+                fmt::format("--static: {} is a cubin; expected a PTX file or a listing of cuobjdump", options.file));
+        return true;
+    }
+    const auto& launch = options.measure;
+    const bool has_launch = !launch.grid.empty() || !launch.arguments.empty();
+    return !options.reads_code && launch.device.empty() && has_launch;
+}
+
 int run_prediction(const PredictOptions& options) {
     if (!std::filesystem::exists(options.file))
         if (const auto workloads = compare::workloads_named(options.file); !workloads.empty())
             return run_workloads(options, workloads);
+    if (std::filesystem::is_regular_file(std::filesystem::path(options.file) / "capture.json")) {
+        check_executed(options);
+        return predict_launches_of_capture(launch_of(options));
+    }
+    if (executes(options)) {
+        check_executed(options);
+        return predict_launch_of_file(launch_of(options));
+    }
     if (options.kernel.empty())
         throw InputError(fmt::format("--kernel: missing; expected an entry of {}", options.file));
     auto code = code_from(options);
@@ -199,7 +264,8 @@ void add_measure_options(Command& command, const std::shared_ptr<PredictOptions>
     auto& measure = options->measure;
     command.add_option("--device", measure.device,
                        "also measure the kernel on this device: cuda:N, sim:NAME or sim:FILE.json");
-    command.add_option("--grid", measure.grid, "blocks of the measured launch, X[,Y,Z]; needed with --device");
+    command.add_option("--grid", measure.grid,
+                       "blocks of the launch, X[,Y,Z]; with it, sampled blocks are executed. Needed with --device");
     command.add_option("--block", measure.block,
                        "threads per block, X[,Y,Z]; decides which warps share barriers and start together; needed with "
                        "--device");
@@ -207,7 +273,7 @@ void add_measure_options(Command& command, const std::shared_ptr<PredictOptions>
         .non_negative();
     command
         .add_option("--arg", measure.arguments,
-                    "one argument of the measured launch, in the kernel's order: TYPE:VALUE with TYPE u32, s32, u64, "
+                    "one argument of the launch, in the kernel's order: TYPE:VALUE with TYPE u32, s32, u64, "
                     "s64, f32 or f64, or buf:BYTES[:FILE]; given once for each")
         .one_value_each();
     command.add_option("--out", measure.out, "file to write the measured throughputs of built-in kernels to (JSON)");
@@ -220,12 +286,16 @@ void add_measure_options(Command& command, const std::shared_ptr<PredictOptions>
 
 void add_predict(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<PredictOptions>();
-    Command command(parent, "predict",
-                    "Predict a kernel's throughput against occupancy, from PTX or a listing of machine code");
+    Command command(
+        parent, "predict",
+        "Predict the time of a launch by executing sampled blocks, or a kernel's throughput against occupancy "
+        "from its code alone");
     command
-        .add_option("file", options->file,
-                    fmt::format("PTX file, output of cuobjdump -sass or nvdisasm, or built-in kernels: {}",
-                                fmt::join(compare::workload_names(), ", ")))
+        .add_option(
+            "file", options->file,
+            fmt::format("cubin for sm_90, PTX file, folder of a capture, output of cuobjdump -sass or nvdisasm, "
+                        "or built-in kernels: {}",
+                        fmt::join(compare::workload_names(), ", ")))
         .required();
     command.add_option("--kernel", options->kernel, "entry of the file; needed for files");
     command.add_option("--machine", options->machine, kMachineHelp).required();
@@ -234,9 +304,12 @@ void add_predict(CLI::App& parent, Action& action) {
         .add_option("--trip-count", options->trip_counts,
                     "LABEL=N: the loop that starts at LABEL runs N iterations; given once for each loop")
         .one_value_each();
+    command.add_option("--taken", options->taken, "LABEL: conditional forward branches to LABEL are taken")
+        .one_value_each();
     command
-        .add_option("--taken", options->taken,
-                    "LABEL: conditional forward branches to LABEL are taken (default: not taken)")
+        .add_option("--untaken", options->untaken,
+                    "LABEL: conditional forward branches to LABEL are not taken. Without --taken and --untaken no such "
+                    "branch is, and one that passes over a loop is an error")
         .one_value_each();
     command
         .add_option("--transactions", options->transactions,
@@ -251,6 +324,16 @@ void add_predict(CLI::App& parent, Action& action) {
     command.add_option("--l2-hit", options->l2_hit_rate, "share of L1 misses that hit in the L2, 0 to 1")
         .capture_default_str();
     add_measure_options(command, options);
+    command.add_flag("--static", options->reads_code,
+                     "analyse the code and execute nothing; a PTX file without --grid is analysed too");
+    command.add_option("--launch", options->launches, "of a capture: the launch of this number; given once for each")
+        .one_value_each();
+    command
+        .add_option("--time-limit", options->time_limit_ms,
+                    "longest time that the execution of sampled blocks may take, in milliseconds of this computer's "
+                    "time")
+        .capture_default_str()
+        .positive();
     command.runs(action, [options] { return run_prediction(*options); });
 }
 

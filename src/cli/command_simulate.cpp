@@ -1,3 +1,4 @@
+#include "cli/inputs/captured_launches.hpp"
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/kernel_arguments.hpp"
 #include "cli/inputs/machine_code.hpp"
@@ -82,7 +83,8 @@ Program read_program(const SimulateOptions& options, const device::Device& gpu) 
     program.signature = signature_of(find_kernel(parsed, options.kernel, options.file));
     if (options.code == "sass") {
         check_machine_code(gpu);
-        program.code = compile_ptx(options.file, kExecutedSm);
+        program.code = compile_ptx(options.file, kExecutedSm, "--code sass",
+                                   "give a cubin for sm_90, install the CUDA toolkit, or use --code ptx");
     }
     return program;
 }
@@ -175,33 +177,11 @@ void print(const replay::Difference& different) {
                different.offset, different.found, different.expected, different.bytes, different.compared);
 }
 
-/// The launches of a capture that are to be run, by their numbers.
-std::vector<std::size_t> chosen_launches(const SimulateOptions& options, const capture::Capture& captured) {
-    std::vector<std::size_t> chosen;
-    for (const int number : options.launches) {
-        if (number < 0 || static_cast<std::size_t>(number) >= captured.launches.size())
-            throw InputError(fmt::format("--launch {}: {} has {} launches, counted from 0", number, options.file,
-                                         captured.launches.size()));
-        chosen.push_back(static_cast<std::size_t>(number));
-    }
-    if (!chosen.empty()) return chosen;
-    for (std::size_t i = 0; i < captured.launches.size(); ++i) {
-        const auto& launch = captured.launches[i];
-        if (!launch.kernel || !launch.buffers) continue;
-        const auto& kernel = captured.kernels[static_cast<std::size_t>(launch.kernel->kernel)];
-        if (options.kernel.empty() || kernel.name == options.kernel) chosen.push_back(i);
-    }
-    if (chosen.empty())
-        throw InputError(fmt::format("{}: no launch with memory{}{}", options.file,
-                                     options.kernel.empty() ? "" : " of the kernel ", options.kernel));
-    return chosen;
-}
-
 /// Runs launches of a capture, each on a GPU of its own, so that all begin with cold caches. Exits with 1 where results
 /// differ, or where a launch cannot be run and others can.
 int simulate_capture(const SimulateOptions& options) {
     const auto captured = capture::load(options.file);
-    const auto chosen = chosen_launches(options, captured);
+    const auto chosen = chosen_launches(captured, options.file, options.kernel, options.launches);
     int code = 0;
     for (const auto number : chosen) {
         const auto& launch = captured.launches[number];

@@ -56,6 +56,11 @@ private:
                 throw InputError(fmt::format("--trip-count {}={}: expected a number from 1 to 1e12", label, trips));
         }
         for (const auto& label : choices_.taken) check(label, "--taken");
+        for (const auto& label : choices_.untaken) {
+            check(label, "--untaken");
+            if (choices_.taken.contains(label))
+                throw InputError(fmt::format("--untaken {}: also found with --taken; expected one of them", label));
+        }
     }
 
     [[nodiscard]] std::string label_of(std::size_t index) const {
@@ -84,10 +89,23 @@ private:
         return 1;
     }
 
+    /// Throws InputError where a forward branch passes over a loop.
+    void refuse_loop_under(const Instruction& branch, const std::string& label) const {
+        const auto from = static_cast<std::size_t>(&branch - code_.instructions.data());
+        const auto loop = back_edges_.upper_bound(from);
+        if (loop == back_edges_.end() || loop->first >= branch.target) return;
+        throw InputError(fmt::format(
+            "{}: kernel '{}': the branch to {} in line {} passes over the loop at {}, so that it decides how long the "
+            "kernel takes; expected --taken {} or --untaken {}, or a launch to execute (--grid, --block, --arg)",
+            code_.origin, code_.kernel, label, branch.line, label_of(loop->first), label, label));
+    }
+
     bool takes(const Instruction& branch) {
         if (!branch.guarded) return true;
         const std::string label = label_of(branch.target);
         if (choices_.taken.contains(label)) return true;
+        if (choices_.untaken.contains(label)) return false;
+        if (choices_.refuses_guesses) refuse_loop_under(branch, label);
         const auto text =
             fmt::format("the branch to {} in line {} is not taken (--taken {})", label, branch.line, label);
         if (std::find(assumptions_.begin(), assumptions_.end(), text) == assumptions_.end())

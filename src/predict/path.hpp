@@ -26,6 +26,10 @@ struct Loop {
 struct PathChoices {
     std::map<std::string, double> trip_counts;  ///< by label
     std::set<std::string> taken;                ///< labels of conditional forward branches that are taken
+    std::set<std::string> untaken = {};         ///< labels of those that are not taken
+    /// Refuses conditional forward branches over a loop that are in neither set: whether that loop runs decides the
+    /// time.
+    bool refuses_guesses = false;
 };
 
 struct Path {
@@ -34,8 +38,8 @@ struct Path {
 };
 
 /// Conditional forward branches fall through unless chosen otherwise, because most kernels leave early only if there is
-/// no work. Throws InputError for a choice of an unknown label and for control flow that is no nest of loops. For loops
-/// without a trip count it names the option that gives one.
+/// no work. Each such assumption is listed. Throws InputError for a choice of an unknown label and for control flow
+/// that is no nest of loops. For loops without a trip count it names the option that gives one.
 [[nodiscard]] Path path_of(const Code& code, const PathChoices& choices);
 
 /// Executions of each instruction by one warp.

@@ -49,6 +49,15 @@ protected:
         errors.mean /= mixes;
         return errors;
     }
+
+    /// The command line for a launch of a kernel of tests/profile.
+    static std::vector<std::string> profiled(const std::string& kernel, const std::vector<std::string>& more) {
+        std::vector<std::string> arguments{"predict", source("tests/profile/fixtures/profiled.cubin")};
+        for (const std::string argument : {"--kernel", kernel.c_str(), "--machine", "sim:h200"})
+            arguments.push_back(argument);
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return arguments;
+    }
 };
 
 TEST_F(Models, PredictsAListing) {
@@ -65,15 +74,18 @@ TEST_F(Models, PredictsAListing) {
                 AllOf(HasSubstr("544 cycles"), HasSubstr("<- the limit"), HasSubstr("Assumed")));
 }
 
-TEST_F(Models, PredictOfPtxAsksForTripCounts) {
+TEST_F(Models, PredictOfPtxAsksForTripCountsAndBranchesOverLoops) {
     const auto file = source("tests/data/ptx/matrix_multiply.ptx");
-    const auto ran = run({"predict", file, "--kernel", "matrix_multiply", "--machine", "sim:gtx980"});
+    std::vector<std::string> arguments{"predict", file, "--kernel", "matrix_multiply", "--machine", "sim:gtx980"};
+    auto ran = run(arguments);
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr("the branch to $L__BB0_3 in line 47 passes over the loop at $L__BB0_2"));
+    arguments.insert(arguments.end(), {"--static", "--untaken", "$L__BB0_3"});
+    ran = run(arguments);
     EXPECT_EQ(ran.code, 2);
     EXPECT_THAT(ran.err, HasSubstr("expected --trip-count $L__BB0_2=N"));
-    EXPECT_EQ(
-        run({"predict", file, "--kernel", "matrix_multiply", "--machine", "sim:gtx980", "--trip-count", "$L__BB0_2=64"})
-            .code,
-        0);
+    arguments.insert(arguments.end(), {"--trip-count", "$L__BB0_2=64"});
+    EXPECT_EQ(run(arguments).code, 0);
 }
 
 TEST_F(Models, PredictNamesFaultyOptionsAndFiles) {
@@ -210,6 +222,55 @@ TEST_F(Models, PredictMeasuresAKernelBesideThePrediction) {
           R"({"schema": "gputomo-kernels-1", "gpu": "x", "sms": 1, "kernels": [{"id": "reduce", "threads": 0}]})");
     EXPECT_THAT(run({"predict", "all", "--measured", "kernels.json", "--machine", "sim:gtx980"}).err,
                 HasSubstr("kernels[0].threads: found 0"));
+}
+
+TEST_F(Models, PredictExecutesBlocksOfACubin) {
+    const auto of = [&](const std::string& turns) {
+        const auto ran = run(profiled("loop", {"--grid", "16", "--block", "64", "--arg", "buf:1048576", "--arg",
+                                               "buf:65536", "--arg", "s32:" + turns, "--json"}));
+        EXPECT_EQ(ran.code, 0) << ran.err;
+        return json::parse(ran.out);
+    };
+    const auto few = of("10"), many = of("1000");
+    EXPECT_EQ(few.at("schema"), "gputomo-launch-prediction-1");
+    EXPECT_GT(many.at("instructions").get<double>(), 50 * few.at("instructions").get<double>());
+    EXPECT_GT(many.at("cycles").get<double>(), 50 * few.at("cycles").get<double>());
+    EXPECT_EQ(many.at("limiter"), "latency");
+    EXPECT_EQ(many.at("counters").at("dram_read_bytes"), 1000 * 128);
+    EXPECT_THAT(many.at("warnings").at(0).get<std::string>(), HasSubstr("too small to fill the GPU"));
+    for (const std::string member : {"kernel", "gpu", "microseconds", "needed_warps", "assumptions", "bounds",
+                                     "occupancy", "hot_instructions", "sampled", "origin"})
+        EXPECT_TRUE(few.contains(member)) << member;
+    const auto text = run(profiled(
+        "loop", {"--grid", "16", "--block", "64", "--arg", "buf:1048576", "--arg", "buf:65536", "--arg", "s32:10"}));
+    EXPECT_THAT(text.out,
+                AllOf(HasSubstr("limited by    latency"), HasSubstr("of 16 blocks executed"), HasSubstr("Assumed")));
+}
+
+TEST_F(Models, PredictOfALaunchNamesWhatIsWrong) {
+    const auto error = [&](const std::string& kernel, std::vector<std::string> more) {
+        const auto ran = run(profiled(kernel, std::move(more)));
+        EXPECT_EQ(ran.code, 2) << ran.err;
+        return ran.err;
+    };
+    EXPECT_THAT(error("loop", {"--arg", "buf:64"}), HasSubstr("found 1 arguments; expected 3"));
+    EXPECT_THAT(error("loop", {"--arg", "buf:64", "--arg", "buf:64", "--arg", "s64:1"}),
+                HasSubstr("--arg s64:1: has 8 bytes; expected the 4"));
+    EXPECT_THAT(error("loop", {"--block", "2048", "--arg", "buf:64", "--arg", "buf:64", "--arg", "s32:1"}),
+                HasSubstr("--block 2048: found 2048 threads; expected at most 1024"));
+    EXPECT_THAT(error("none", {}), HasSubstr("no kernel 'none'"));
+    EXPECT_THAT(error("loop", {"--trip-count", "L=4"}), HasSubstr("--trip-count: expected --static with it"));
+    EXPECT_THAT(error("loop", {"--static"}), HasSubstr("is a cubin; expected a PTX file"));
+    EXPECT_THAT(
+        run({"predict", source("tests/profile/fixtures/profiled.cubin"), "--kernel", "loop", "--machine", "sim:gtx980"})
+            .err,
+        HasSubstr("has compute capability 5.2; expected 9.0"));
+    const auto outside = run(profiled("loop", {"--arg", "buf:64", "--arg", "buf:64", "--arg", "s32:5"}));
+    EXPECT_EQ(outside.code, 1);
+    EXPECT_THAT(outside.err, HasSubstr("illegal address"));
+    const auto endless = run(profiled("endless", {"--arg", "buf:4", "--time-limit", "20"}));
+    EXPECT_EQ(endless.code, 4);
+    EXPECT_THAT(endless.err, HasSubstr("did not end within 20 ms"));
 }
 
 TEST_F(Models, EvaluateNeedsAMachineForASurface) {

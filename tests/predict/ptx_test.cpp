@@ -166,6 +166,23 @@ TEST(Branches, FallThroughUnlessChosen) {
     EXPECT_EQ(taken.executions.at(7), 1);
 }
 
+TEST(Branches, OverALoopAreRefusedUnlessChosen) {
+    const std::string text = ptx_of(
+        "ld.global.u32 %r9, [%rd1]; setp.gt.s32 %p1, %r9, 0; @%p1 bra E;\nmov.u32 %r1, 0;\nL: add.s32 %r1, %r1, 1; "
+        "setp.lt.s32 %p2, %r1, 10; @%p2 bra L;\nE: st.global.f32 [%rd1], %f1;");
+    const auto with = [&](std::set<std::string> taken, std::set<std::string> untaken) {
+        return predicted(compiled(text), "gtx980",
+                         {.path = {.taken = std::move(taken), .untaken = std::move(untaken), .refuses_guesses = true},
+                          .access = {}});
+    };
+    EXPECT_THAT(message_of([&] { (void)with({}, {}); }),
+                AllOf(HasSubstr("the branch to E in line 9 passes over the loop at L"),
+                      HasSubstr("expected --taken E or --untaken E")));
+    EXPECT_EQ(with({"E"}, {}).executions.at(5), 0);
+    EXPECT_EQ(with({}, {"E"}).executions.at(5), 10);
+    EXPECT_THAT(message_of([&] { (void)with({"E"}, {"E"}); }), HasSubstr("also found with --taken"));
+}
+
 TEST(Refusals, NameLineAndReason) {
     EXPECT_THAT(message_of([] { (void)compiled(ptx_of("nanosleep.u32 %r1;")); }),
                 HasSubstr("ptx:9: 'nanosleep.u32' can't be predicted"));

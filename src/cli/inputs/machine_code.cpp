@@ -93,13 +93,11 @@ Ended run_program(const std::vector<std::string>& command) {
 
 }  // namespace
 
-std::string compile_ptx(const std::string& file, int sm) {
+std::string compile_ptx(const std::string& file, int sm, const std::string& what, const std::string& otherwise) {
     const std::string compiler = compiler_on_path();
     if (compiler.empty())
         throw InputError(
-            fmt::format("--code sass: {} is PTX, and there is no ptxas on the PATH to compile it. Give a "
-                        "cubin for sm_{}, install the CUDA toolkit, or use --code ptx",
-                        file, sm));
+            fmt::format("{}: {} is PTX, and there is no ptxas on the PATH to compile it: {}", what, file, otherwise));
     const TemporaryFolder folder;
     const auto cubin = folder.path() / "code.cubin";
     const auto ended = run_program({compiler, fmt::format("-arch=sm_{}", sm), file, "-o", cubin.string()});
