@@ -2,7 +2,7 @@
 #pragma once
 
 #include "capture/capture.hpp"
-#include "sim/texture.hpp"
+#include "sim/exec/texture.hpp"
 
 namespace gputomo::replay {
 

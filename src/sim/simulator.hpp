@@ -5,7 +5,7 @@
 #include "machine/machine.hpp"
 #include "sim/memory/noise.hpp"
 #include "sim/sm/counters.hpp"
-#include "sim/texture.hpp"
+#include "sim/exec/texture.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -3,7 +3,7 @@
 
 #include "sim/exec/program.hpp"
 #include "sim/memory/device_memory.hpp"
-#include "sim/texture.hpp"
+#include "sim/exec/texture.hpp"
 
 #include <array>
 #include <cstddef>

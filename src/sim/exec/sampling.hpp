@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/memory/device_memory.hpp"
-#include "sim/texture.hpp"
+#include "sim/exec/texture.hpp"
 
 #include <array>
 #include <cstddef>

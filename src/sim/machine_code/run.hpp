@@ -5,7 +5,7 @@
 #include "sim/machine_code/access.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/memory/device_memory.hpp"
-#include "sim/texture.hpp"
+#include "sim/exec/texture.hpp"
 
 #include <cstddef>
 #include <cstdint>
