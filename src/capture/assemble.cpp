@@ -216,14 +216,9 @@ std::vector<ProcessJournal> read_journals(const fs::path& folder) {
 
 }  // namespace
 
-Capture assemble(const fs::path& journals, const fs::path& folder, const Run& run) {
+Capture assemble(const fs::path& journals, const fs::path& folder, Header header) {
     Capture capture;
-    capture.version = run.version;
-    capture.commit = run.commit;
-    capture.date = run.date;
-    capture.command = run.command;
-    capture.exit_code = run.exit_code;
-    capture.wall_seconds = run.wall_seconds;
+    capture.header = std::move(header);
     capture.folder = folder;
     make_folders(folder);
     Adder adder(capture, journals, folder);

@@ -2,6 +2,8 @@
 // the folder that holds one.
 #pragma once
 
+#include "capture/texture_names.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -100,14 +102,14 @@ struct Buffer {
 /// A texture object that exists when a kernel is launched. Its memory is in a buffer of the launch.
 struct Texture {
     std::uint64_t handle = 0;
-    std::string memory;         ///< "linear", "rows" or "array"
+    TextureMemory memory = TextureMemory::linear;
     std::uint64_t address = 0;  ///< of the first texel
     std::uint32_t format = 0;   ///< CUarray_format
     std::uint32_t channels = 0;
     std::uint64_t width = 0, height = 0, depth = 0;  ///< texels, rows and slices or layers; 0 where there are none
     std::uint64_t pitch = 0;                         ///< bytes from one row to the next
     bool layered = false;
-    std::array<std::string, 3> outside;  ///< "wrap", "clamp", "mirror" or "border", by dimension
+    std::array<TextureOutside, 3> outside{};  ///< by dimension
     bool linear_filter = false;
     bool normalized = false;                ///< coordinates from 0 to 1
     bool as_integer = false;                ///< integers are not made floats
@@ -165,12 +167,22 @@ struct MemoryFile {
     std::uint64_t bytes = 0;  ///< after decompression
 };
 
-struct Capture {
-    std::string version, commit;  ///< of gputomo
-    std::string date;             ///< UTC
-    std::vector<std::string> command;
-    int exit_code = 0;
+/// The gputomo that writes a capture, and when.
+struct Writer {
+    std::string version, commit;
+    std::string date;  ///< UTC
+};
+
+/// What a capture says first.
+struct Header {
+    Writer writer;
+    std::vector<std::string> command;  ///< the recorded program with its arguments
+    int exit_code = 0;                 ///< of the program, or 128 and the number of the signal that ended it
     double wall_seconds = 0;
+};
+
+struct Capture {
+    Header header;
     std::vector<Gpu> gpus;
     std::vector<Process> processes;
     std::vector<Module> modules;

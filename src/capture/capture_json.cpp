@@ -59,8 +59,10 @@ Json json_of(const Buffer& buffer) {
 }
 
 Json json_of(const Texture& texture) {
+    Json outside = Json::array();
+    for (const auto beyond : texture.outside) outside.push_back(name_of(beyond));
     return {{"handle", fmt::format("{:#x}", texture.handle)},
-            {"memory", texture.memory},
+            {"memory", name_of(texture.memory)},
             {"address", fmt::format("{:#x}", texture.address)},
             {"format", texture.format},
             {"channels", texture.channels},
@@ -69,7 +71,7 @@ Json json_of(const Texture& texture) {
             {"depth", texture.depth},
             {"pitch", texture.pitch},
             {"layered", texture.layered},
-            {"outside", texture.outside},
+            {"outside", std::move(outside)},
             {"linear_filter", texture.linear_filter},
             {"normalized", texture.normalized},
             {"as_integer", texture.as_integer},
@@ -319,13 +321,14 @@ Kernel kernel_of(const JsonNode& node, std::size_t modules) {
 }  // namespace
 
 std::string to_json(const Capture& capture) {
+    const Header& header = capture.header;
     const Json head{{"schema", kSchema},
-                    {"version", capture.version},
-                    {"commit", capture.commit},
-                    {"date", capture.date},
-                    {"command", capture.command},
-                    {"exit_code", capture.exit_code},
-                    {"wall_seconds", capture.wall_seconds}};
+                    {"version", header.writer.version},
+                    {"commit", header.writer.commit},
+                    {"date", header.writer.date},
+                    {"command", header.command},
+                    {"exit_code", header.exit_code},
+                    {"wall_seconds", header.wall_seconds}};
     std::string text = head.dump(2, ' ', false, Json::error_handler_t::replace);
     text.resize(text.rfind('\n'));
     const auto add = [&](std::string_view name, const std::string& list) {
@@ -351,12 +354,10 @@ Capture from_json(std::string_view text, std::string_view origin) {
     const JsonNode node(json, std::string(origin));
     if (node.at("schema").text() != kSchema) node.at("schema").fail(fmt::format("\"{}\"", kSchema));
     Capture capture;
-    capture.version = node.at("version").text();
-    capture.commit = node.at("commit").text();
-    capture.date = node.at("date").text();
-    capture.command = node.at("command").texts();
-    capture.exit_code = small<int>(node.at("exit_code"));
-    capture.wall_seconds = node.at("wall_seconds").number();
+    capture.header = {{node.at("version").text(), node.at("commit").text(), node.at("date").text()},
+                      node.at("command").texts(),
+                      small<int>(node.at("exit_code")),
+                      node.at("wall_seconds").number()};
     for (const auto& gpu : node.at("gpus").elements()) capture.gpus.push_back(gpu_of(gpu));
     for (const auto& process : node.at("processes").elements())
         capture.processes.push_back({process.at("pid").natural(), process.at("command").texts()});

@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace gputomo::capture {
 namespace {
@@ -136,16 +137,12 @@ Capture record(const Options& options) {
     files::write_and_sync(files::real_files(), library, recording_library());
     const auto absolute = fs::absolute(options.out);
     const TemporaryFolder journals((absolute / ".journals-XXXXXX").string());
-    Run made;
-    made.command = options.command;
-    made.version = options.version;
-    made.commit = options.commit;
-    made.date = options.date;
+    Header header{.writer = options.writer, .command = options.command};
     const auto start = std::chrono::steady_clock::now();
-    made.exit_code = run(options, library, journals.path());
-    made.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    header.exit_code = run(options, library, journals.path());
+    header.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const TemporaryFolder fresh((absolute / ".new-XXXXXX").string());
-    Capture capture = assemble(journals.path(), fresh.path(), made);
+    Capture capture = assemble(journals.path(), fresh.path(), std::move(header));
     replace_capture(fresh.path(), absolute);
     capture.folder = absolute;
     return capture;

@@ -17,14 +17,12 @@ struct Options {
     std::string kernels;  ///< POSIX extended regular expression; empty records all kernels
     Selection launches;
     std::uint64_t memory = kDefaultMemory;
-    bool results = false;         ///< store memory after a launch too
-    std::string version, commit;  ///< of gputomo
-    std::string date;             ///< UTC
+    bool results = false;  ///< store memory after a launch too
+    Writer writer;
 };
 
-/// Runs the program and writes the capture. Capture::exit_code is what the program returned, or 128 and the number of
-/// the signal that ended it. Throws InputError when the folder holds something else, the program cannot be started or
-/// an option is wrong.
+/// Runs the program and writes the capture. Throws InputError when the folder holds something else, the program cannot
+/// be started or an option is wrong.
 [[nodiscard]] Capture record(const Options& options);
 
 /// "FIRST[:COUNT]" as a selection. Throws InputError.

@@ -2,17 +2,20 @@
 
 #include "capture/json_values.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace gputomo::capture {
 namespace {
 
-std::string one_of(const scan::JsonNode& node, std::initializer_list<std::string_view> known) {
-    const std::string text = node.text();
-    if (std::ranges::find(known, text) != known.end()) return text;
-    std::string expected;
-    for (const auto word : known) expected += (expected.empty() ? "" : ", ") + std::string(word);
-    node.fail("one of " + expected);
+/// The value whose name the node has.
+template <class Value, std::size_t N>
+Value one_of(const scan::JsonNode& node, const std::array<std::string_view, N>& names) {
+    const auto found = std::ranges::find(names, node.text());
+    if (found == names.end()) node.fail(fmt::format("one of {}", fmt::join(names, ", ")));
+    return static_cast<Value>(found - names.begin());
 }
 
 }  // namespace
@@ -20,7 +23,7 @@ std::string one_of(const scan::JsonNode& node, std::initializer_list<std::string
 Texture texture_of(const scan::JsonNode& node, const std::function<std::uint64_t(const scan::JsonNode&)>& number_of) {
     Texture texture;
     texture.handle = number_of(node.at("handle"));
-    texture.memory = one_of(node.at("memory"), {"linear", "rows", "array"});
+    texture.memory = one_of<TextureMemory>(node.at("memory"), kTextureMemories);
     texture.address = number_of(node.at("address"));
     texture.format = small<std::uint32_t>(node.at("format"));
     texture.channels = small<std::uint32_t>(node.at("channels"));
@@ -34,7 +37,7 @@ Texture texture_of(const scan::JsonNode& node, const std::function<std::uint64_t
     if (outside.size() != texture.outside.size()) node.at("outside").fail("one for each of three dimensions");
     if (border.size() != texture.border.size()) node.at("border").fail("the bits of four floats");
     for (std::size_t i = 0; i < outside.size(); ++i)
-        texture.outside[i] = one_of(outside[i], {"wrap", "clamp", "mirror", "border"});
+        texture.outside[i] = one_of<TextureOutside>(outside[i], kTextureOutsides);
     for (std::size_t i = 0; i < border.size(); ++i) texture.border[i] = small<std::uint32_t>(border[i]);
     texture.linear_filter = node.at("linear_filter").flag();
     texture.normalized = node.at("normalized").flag();

@@ -104,8 +104,8 @@ void print_capture_summary(const capture::Capture& made) {
     for (const auto& file : made.memory) memory += file.bytes;
     if (graphs != 0) fmt::print("{} starts of graphs took {:.2f} us; their kernels have no times\n", graphs, graph_us);
     fmt::print("{} launches of {} kernels in {} processes and {:.1f} s, {} modules, {:.1f} MB of memory: {}\n",
-               made.launches.size(), made.kernels.size(), made.processes.size(), made.wall_seconds, made.modules.size(),
-               static_cast<double>(memory) / 1e6, made.folder.string());
+               made.launches.size(), made.kernels.size(), made.processes.size(), made.header.wall_seconds,
+               made.modules.size(), static_cast<double>(memory) / 1e6, made.folder.string());
 }
 
 std::string reduction_text(const capture::Reduction& reduction) {
@@ -126,11 +126,15 @@ void print_reduction(const capture::Capture& made) {
     }
 }
 
+capture::Writer capture_writer() {
+    const auto origin = origin_of_command();
+    return {origin.version, origin.commit, origin.date};
+}
+
 /// Without a program: makes a smaller capture of one that was made before.
 int reduce_capture(CaptureOptions& chosen) {
     if (!chosen.options.command.empty())
         throw InputError("--reduce: found a program too; expected the folder of a capture alone, or a program alone");
-    const auto origin = origin_of_command();
     chosen.reduction.out = chosen.options.out;
     chosen.reduction.kernels = chosen.options.kernels;
     for (const int number : chosen.launch_numbers) {
@@ -138,9 +142,7 @@ int reduce_capture(CaptureOptions& chosen) {
         chosen.reduction.launches.push_back(static_cast<std::uint64_t>(number));
     }
     chosen.reduction.time_limit = std::chrono::seconds(chosen.time_limit_s);
-    chosen.reduction.version = origin.version;
-    chosen.reduction.commit = origin.commit;
-    chosen.reduction.date = origin.date;
+    chosen.reduction.writer = capture_writer();
     const auto made = replay::reduce(chosen.reduction);
     print_reduction(made);
     return 0;
@@ -152,10 +154,7 @@ int run_capture(CaptureOptions& chosen) {
         throw InputError("program: missing; expected the program to record after --, or --reduce with a capture");
     chosen.options.launches = capture::selection(chosen.launches);
     if (chosen.no_memory) chosen.options.memory = 0;
-    const auto origin = origin_of_command();
-    chosen.options.version = origin.version;
-    chosen.options.commit = origin.commit;
-    chosen.options.date = origin.date;
+    chosen.options.writer = capture_writer();
     const auto made = capture::record(chosen.options);
     if (made.launches.empty()) {
         fmt::print(
@@ -163,11 +162,11 @@ int run_capture(CaptureOptions& chosen) {
             "gputomo: the program launched no kernel that was recorded. It may have used no GPU, or --kernel may "
             "match none of its kernels. The recording library cannot be loaded into a program that is statically "
             "linked or runs with other rights.\n");
-        return made.exit_code;
+        return made.header.exit_code;
     }
     print_captured_kernels(made);
     print_capture_summary(made);
-    return made.exit_code;
+    return made.header.exit_code;
 }
 
 }  // namespace

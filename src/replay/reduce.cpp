@@ -41,12 +41,8 @@ public:
         check_numbers();
         capture::make_folders(folder);
         capture::Capture to;
-        to.version = options_.version;
-        to.commit = options_.commit;
-        to.date = options_.date;
-        to.command = from_.command;
-        to.exit_code = from_.exit_code;
-        to.wall_seconds = from_.wall_seconds;
+        to.header = from_.header;
+        to.header.writer = options_.writer;
         to.gpus = from_.gpus;
         to.processes = from_.processes;
         for (std::uint64_t i = 0; i < from_.launches.size(); ++i) {

@@ -18,7 +18,7 @@ struct ReduceOptions {
     std::chrono::seconds time_limit{600};  ///< for each launch
     /// Also leave out large buffers of launches that cannot be executed here, or not in time.
     bool unproven = false;
-    std::string version, commit, date;  ///< of gputomo and of the run
+    capture::Writer writer;
 };
 
 /// Writes a smaller capture with the launches that have memory, and returns it. Throws InputError when the folder to

@@ -12,10 +12,7 @@ using ::testing::HasSubstr;
 
 Capture example() {
     Capture capture;
-    capture.version = "1";
-    capture.commit = "abc";
-    capture.date = "2026-01-01T00:00:00Z";
-    capture.command = {"program", "with \"quotes\""};
+    capture.header = {{"1", "abc", "2026-01-01T00:00:00Z"}, {"program", "with \"quotes\""}};
     capture.gpus = {{"GPU", "GPU-1", 90, 132, 1980000, 3201000, 1 << 30, 13000}};
     capture.processes = {{7, {"program"}}};
     capture.modules = {{"00ff", "modules/00ff.cubin", "cubin", 12}};
@@ -30,9 +27,10 @@ Capture example() {
     launch.buffers = {{"device", "", 0x7f0000000000, 120, {{0, 20, 0, "", 0}, {20, 100, {}, "memory/aa.bin", 0}}, ""},
                       {"variable", "v", 16, 4, {}, "memory limit"}};
     launch.results = {launch.buffers->back()};
-    Texture texture{.handle = 0x100003, .memory = "rows", .address = 0x7f0000000000, .format = 0x20, .channels = 1};
+    Texture texture{.handle = 0x100003, .memory = TextureMemory::rows, .address = 0x7f0000000000};
+    texture.format = 0x20, texture.channels = 1;
     texture.width = 4, texture.height = 2, texture.pitch = 32;
-    texture.outside = {"clamp", "border", "wrap"};
+    texture.outside = {TextureOutside::clamp, TextureOutside::border, TextureOutside::wrap};
     texture.border = {0, 0x3f800000, 0, 0};
     launch.textures = {texture};
     capture.launches.push_back(launch);

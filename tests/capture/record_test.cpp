@@ -42,7 +42,7 @@ protected:
         cubin_ = fixture("opcodes.sm_90.cubin");
         kernel_ = device::Cubin(std::as_bytes(std::span(cubin_))).kernels().front();
         options_.out = folder_ / "capture";
-        options_.version = "test";
+        options_.writer.version = "test";
         write("module", fatbin(member(2, 75, fixture("opcodes.sm_75.cubin")) +
                                member(2, 90, cubin_, FatbinMember::Compression::zstd)));
     }
@@ -70,7 +70,7 @@ protected:
         const std::string expected = output();
         options_.command = command(way, action);
         const auto made = record(options_);
-        EXPECT_EQ(made.exit_code, exit_code);
+        EXPECT_EQ(made.header.exit_code, exit_code);
         EXPECT_EQ(output(), expected);
         EXPECT_THAT(expected, HasSubstr("next 1\n"));
         return load(options_.out);
@@ -176,17 +176,17 @@ TEST_F(Recording, OfTextureObjectsWithTheirMemory) {
     const auto& launch = capture.launches[0];
     ASSERT_THAT(launch.textures, SizeIs(3)) << "one was destroyed before the launch";
     const Texture &array = launch.textures[0], &rows = launch.textures[1], &linear = launch.textures[2];
-    EXPECT_EQ(array.memory, "array");
+    EXPECT_EQ(array.memory, TextureMemory::array);
     EXPECT_EQ(array.handle, 0x100001U);
     EXPECT_THAT((std::array{array.width, array.height, array.depth, array.pitch}), ElementsAre(6, 4, 2, 24));
     EXPECT_TRUE(array.layered && array.linear_filter && array.normalized && !array.as_integer);
-    EXPECT_THAT(array.outside, ElementsAre("border", "clamp", "wrap"));
+    EXPECT_THAT(array.outside, ElementsAre(TextureOutside::border, TextureOutside::clamp, TextureOutside::wrap));
     EXPECT_THAT(array.border, ElementsAre(0, 0x3f800000, 0, 0));
-    EXPECT_EQ(rows.memory, "rows");
+    EXPECT_EQ(rows.memory, TextureMemory::rows);
     EXPECT_THAT((std::array{rows.width, rows.height, rows.depth, rows.pitch}), ElementsAre(50, 20, 0, 256));
     EXPECT_EQ(rows.channels, 4U);
     EXPECT_TRUE(rows.as_integer);
-    EXPECT_EQ(linear.memory, "linear");
+    EXPECT_EQ(linear.memory, TextureMemory::linear);
     EXPECT_EQ(linear.width, 512U);
     ASSERT_THAT(*launch.buffers, SizeIs(3)) << "the parameter's, that of the rows, and the array";
     const Buffer& last = launch.buffers->back();
@@ -221,7 +221,7 @@ TEST_F(Recording, OfAProcessAndItsChild) {
 
 TEST_F(Recording, OfAProgramThatIsKilled) {
     const auto capture = record_program("proc", "killed", 128 + SIGKILL);
-    EXPECT_EQ(capture.exit_code, 128 + SIGKILL);
+    EXPECT_EQ(capture.header.exit_code, 128 + SIGKILL);
     EXPECT_THAT(capture.launches, SizeIs(2));
 }
 

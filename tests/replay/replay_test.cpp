@@ -47,7 +47,7 @@ std::vector<float> numbers(std::size_t count, float least, float most) {
 class Replay : public testing::Test {
 protected:
     Replay() : folder_((fs::temp_directory_path() / "gputomo-replay-XXXXXX").string()) {
-        capture_.version = "1";
+        capture_.header.writer.version = "1";
         capture_.processes = {{1, {"program"}}};
         capture_.folder = folder_.path() / "whole";
         capture::make_folders(capture_.folder);
@@ -301,9 +301,9 @@ TEST_F(Replay, TextureObjectsReadTheirBuffers) {
     launch("texture", 1,
            {stored(kTexels, bytes_of(texels), "array"), stored(kData, bytes_of(data_)), filled(kOut, 512)},
            std::uint64_t{0x100001}, kData, kOut);
-    capture::Texture texture{.handle = 0x100001, .memory = "array", .address = kTexels, .format = 0x20, .channels = 1};
-    texture.width = 200;
-    texture.outside = {"clamp", "clamp", "clamp"};
+    capture::Texture texture{.handle = 0x100001, .address = kTexels, .format = 0x20, .channels = 1, .width = 200};
+    texture.memory = capture::TextureMemory::array;
+    texture.outside.fill(capture::TextureOutside::clamp);
     last().textures = {texture};
     last().results = {stored(kOut, bytes_of(expected_))};
     EXPECT_THAT(simulated(true).differences, IsEmpty());

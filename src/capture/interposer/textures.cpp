@@ -2,6 +2,7 @@
 
 #include "capture/interposer/driver.hpp"
 #include "capture/interposer/text.hpp"
+#include "capture/texture_names.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -26,7 +27,7 @@ std::uint64_t element_bytes(int format) {
 
 /// Texels of an array, or of memory.
 struct Extent {
-    const char* memory = "linear";
+    TextureMemory memory = TextureMemory::linear;
     std::uint64_t address = 0;
     int format = 0;
     unsigned channels = 0;
@@ -41,7 +42,7 @@ bool describe_array(abi::Array array, abi::ArrayDescription& found) {
 }
 
 Extent extent_of(const abi::ArrayDescription& array) {
-    Extent extent{.memory = "array", .format = array.format, .channels = array.channels};
+    Extent extent{.memory = TextureMemory::array, .format = array.format, .channels = array.channels};
     extent.width = array.width;
     extent.height = array.height;
     extent.depth = array.depth;
@@ -57,16 +58,15 @@ std::uint64_t bytes_of(const abi::ArrayDescription& array) {
 
 /// What a capture needs to read the texture object again; empty for kinds that are not recorded.
 std::string json_of(abi::TextureObject handle, const Extent& extent, const abi::TextureDescription& texture) {
-    constexpr const char* kOutside[] = {"wrap", "clamp", "mirror", "border"};
     JsonLine line("texture");
-    line.add("handle", std::uint64_t{handle}).add("memory", std::string_view(extent.memory));
+    line.add("handle", std::uint64_t{handle}).add("memory", name_of(extent.memory));
     line.add("address", extent.address).add("format", extent.format);
     line.add("channels", std::uint64_t{extent.channels}).add("width", extent.width).add("height", extent.height);
     line.add("depth", extent.depth).add("pitch", extent.pitch);
     line.raw("layered", extent.layered ? "true" : "false");
     std::string outside, border;
     for (const int mode : texture.address_mode)
-        outside += (outside.empty() ? "[" : ",") + JsonLine::quoted(kOutside[static_cast<unsigned>(mode) & 3]);
+        outside += (outside.empty() ? "[" : ",") + JsonLine::quoted(kTextureOutsides[static_cast<unsigned>(mode) & 3]);
     for (const float channel : texture.border_color) {
         std::uint32_t bits = 0;
         std::memcpy(&bits, &channel, sizeof bits);
@@ -109,7 +109,8 @@ void Textures::created(abi::TextureObject handle, const abi::ResourceDescription
         made.address = extent.address;
     } else if (resource.type == abi::kResourcePitch2d) {
         const auto& rows = resource.resource.rows;
-        extent = {.memory = "rows", .address = rows.pointer, .format = rows.format, .channels = rows.channels};
+        extent = {
+            .memory = TextureMemory::rows, .address = rows.pointer, .format = rows.format, .channels = rows.channels};
         extent.width = rows.width;
         extent.height = rows.height;
         extent.pitch = rows.pitch;
