@@ -1,5 +1,7 @@
 #include "predict/launch_prediction.hpp"
 
+#include "predict/touched_bytes.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -16,7 +16,7 @@ namespace gputomo::predict {
 namespace {
 
 /// The largest trip count that is accepted; a larger one is taken for a typing error.
-constexpr double kMostTrips = 1e12;
+constexpr double kMostExpectedTrips = 1e12;
 /// Deepest nest of loops. No real kernel nests deeper; the limit protects the stack from recursion on damaged input.
 constexpr int kMostDepth = 64;
 
@@ -52,7 +52,7 @@ private:
         };
         for (const auto& [label, trips] : choices_.trip_counts) {
             check(label, "--trip-count");
-            if (!(trips >= 1 && trips <= kMostTrips))
+            if (!(trips >= 1 && trips <= kMostExpectedTrips))
                 throw InputError(fmt::format("--trip-count {}={}: expected a number from 1 to 1e12", label, trips));
         }
         for (const auto& label : choices_.taken) check(label, "--taken");

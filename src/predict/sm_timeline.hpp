@@ -45,10 +45,4 @@ inline constexpr const char *kIssue = "issue slots", *kFirstCache = "first-level
 [[nodiscard]] Timeline replay_sm(const LaunchProfile& profile, const SmRates& rates, const Shares& shares,
                                  std::span<const BlockTrace> blocks);
 
-/// Distinct bytes of L2 granules that these blocks read, and that they write.
-struct TouchedBytes {
-    double read = 0, written = 0;
-};
-[[nodiscard]] TouchedBytes touched_bytes(std::span<const BlockTrace> blocks, double granule);
-
 }  // namespace gputomo::predict

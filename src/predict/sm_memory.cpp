@@ -1,0 +1,130 @@
+#include "predict/sm_memory.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace gputomo::predict {
+namespace {
+
+std::uint64_t sector_number(const TouchedLine& line, std::uint32_t sector) {
+    return line.line * (kTouchedLineBytes / kTouchedSectorBytes) + sector;
+}
+
+}  // namespace
+
+SmMemory::SmMemory(const SmRates& rates, const Shares& shares, Timeline& timeline)
+    : rates_(rates),
+      shares_(shares),
+      timeline_(timeline),
+      scale_(shares.contention ? 1 : 0),
+      l1_(rates.l1_bytes / kTouchedSectorBytes),
+      l2_(shares.l2_bytes / rates.l2_granule),
+      load_(rates.contention) {}
+
+double SmMemory::served(const WarpAccess& access, const TouchedLine& line, double now) {
+    if (access.kind == AccessKind::store) return store(line, now);
+    if (access.kind == AccessKind::atomic) return atomic(line, now);
+    double done = now + rates_.l1_latency;
+    std::uint32_t missing = 0;
+    for (std::uint32_t sectors = line.sectors; sectors != 0; sectors &= sectors - 1) {
+        const auto sector = static_cast<std::uint32_t>(std::countr_zero(sectors));
+        timeline_.l1_bytes += kTouchedSectorBytes;
+        const double* const arrival = access.skips_near ? nullptr : l1_.find(sector_number(line, sector));
+        if (arrival == nullptr) {
+            missing |= 1U << sector;
+            continue;
+        }
+        timeline_.l1_hit_bytes += kTouchedSectorBytes;
+        done = std::max(done, *arrival);
+    }
+    if (missing == 0) return done;
+    const double arrival = load(line, missing, now);
+    if (!access.skips_near)
+        for (; missing != 0; missing &= missing - 1)
+            l1_.insert(sector_number(line, static_cast<std::uint32_t>(std::countr_zero(missing))), arrival);
+    return std::max(done, arrival);
+}
+
+/// Cycles of the SM's port and of its share of the GPU's bandwidth.
+double SmMemory::through(Server& port, Server& share, const Bandwidth& bandwidth, double bytes, double now) const {
+    double start = now;
+    if (bandwidth.sm > 0) start = port.take(start, bytes / bandwidth.sm * scale_);
+    if (bandwidth.gpu > 0) start = share.take(start, bytes * shares_.active_sms / bandwidth.gpu * scale_);
+    return start;
+}
+
+double SmMemory::load(const TouchedLine& line, std::uint32_t missing, double now) {
+    const double bytes = static_cast<double>(std::popcount(missing)) * kTouchedSectorBytes;
+    timeline_.l2_read_bytes += bytes;
+    const double start = through(loads_, load_share_, rates_.loads, bytes, now);
+    const auto granule_sectors =
+        std::max<std::uint64_t>(1, static_cast<std::uint64_t>(rates_.l2_granule) / kTouchedSectorBytes);
+    double done = start + rates_.l2_latency;
+    std::uint64_t last = ~std::uint64_t{0};
+    for (; missing != 0; missing &= missing - 1) {
+        const auto sector = static_cast<std::uint32_t>(std::countr_zero(missing));
+        const std::uint64_t granule = sector_number(line, sector) / granule_sectors;
+        if (granule == last) continue;
+        last = granule;
+        if (const double* const arrival = l2_.find(granule)) {
+            done = std::max(done, *arrival);
+            continue;
+        }
+        const double arrival = fetch(granule, start);
+        l2_.insert(granule, arrival);
+        done = std::max(done, arrival);
+    }
+    return done;
+}
+
+/// A granule that this SM reads for the first time, or again after the L2 evicted it. SMs that run alike ask for it
+/// at the same time: one of them has it fetched, and all wait for it.
+double SmMemory::fetch(std::uint64_t granule, double now) {
+    const bool again = !seen_.insert(granule).second;
+    const double share = again ? 1 : shares_.first_of_gpu;
+    const double bytes = share * rates_.l2_granule;
+    timeline_.dram_read_bytes += bytes;
+    const double queued = dram_.take(now, bytes * shares_.active_sms / rates_.memory_bandwidth * scale_);
+    const double start = std::max(queued, now + load_.wait(now) * scale_);
+    load_.add(now, bytes * shares_.active_sms);
+    fetched_ += share;
+    if (later_wave_) {
+        // Blocks of earlier waves have read the others on another SM.
+        if (fetched_ < 1) return now + rates_.l2_latency;
+        fetched_ -= 1;
+    }
+    const double writing = now > 0 ? std::min(1.0, written_back_ / now) : 0;
+    return start + rates_.memory_latency + rates_.write_delay * writing * scale_;
+}
+
+double SmMemory::store(const TouchedLine& line, double now) {
+    const double bytes = static_cast<double>(std::popcount(line.sectors)) * kTouchedSectorBytes;
+    timeline_.l2_written_bytes += bytes;
+    const double start = through(stores_, store_share_, rates_.stores, bytes, now);
+    write_back(bytes, start);
+    return start;
+}
+
+double SmMemory::atomic(const TouchedLine& line, double now) {
+    const double bytes = static_cast<double>(std::popcount(line.sectors)) * kTouchedSectorBytes;
+    timeline_.l2_atomic_bytes += bytes;
+    return through(atomics_, atomic_share_, rates_.atomics, bytes, now) + rates_.l2_latency;
+}
+
+void SmMemory::write_back(double bytes, double now) {
+    const double written = bytes * shares_.written_back;
+    if (written == 0) return;
+    timeline_.dram_written_bytes += written;
+    const double cycles = written * rates_.write_cost * shares_.active_sms / rates_.memory_bandwidth;
+    written_back_ += cycles;
+    (void)dram_.take(now, cycles * scale_);
+}
+
+void SmMemory::fill_busy(BusyCycles& busy) const {
+    busy[kL2Loads] = std::max(loads_.busy, load_share_.busy);
+    busy[kL2Stores] = std::max(stores_.busy, store_share_.busy);
+    busy[kL2Atomics] = std::max(atomics_.busy, atomic_share_.busy);
+    busy[kDram] = dram_.busy;
+}
+
+}  // namespace gputomo::predict

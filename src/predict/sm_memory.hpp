@@ -1,0 +1,50 @@
+// The caches of an SM and its share of the L2 and of DRAM: when each line of an access is done.
+#pragma once
+
+#include "predict/launch_profile.hpp"
+#include "predict/memory_load.hpp"
+#include "predict/recent_granules.hpp"
+#include "predict/sm_rates.hpp"
+#include "predict/sm_server.hpp"
+#include "predict/sm_timeline.hpp"
+
+#include <cstdint>
+#include <unordered_set>
+
+namespace gputomo::predict {
+
+class SmMemory {
+public:
+    /// Adds the bytes that it moves to `timeline`.
+    SmMemory(const SmRates& rates, const Shares& shares, Timeline& timeline);
+
+    /// When a line of an access that leaves the SM at `now` is done.
+    double served(const WarpAccess& access, const TouchedLine& line, double now);
+    /// From now on, blocks of earlier waves have run on all SMs.
+    void start_later_wave() { later_wave_ = true; }
+    /// When the last store has left the SM.
+    [[nodiscard]] double stores_end() const { return std::max(stores_.free, store_share_.free); }
+    void fill_busy(BusyCycles& busy) const;
+
+private:
+    double through(Server& port, Server& share, const Bandwidth& bandwidth, double bytes, double now) const;
+    double load(const TouchedLine& line, std::uint32_t missing, double now);
+    double fetch(std::uint64_t granule, double now);
+    double store(const TouchedLine& line, double now);
+    double atomic(const TouchedLine& line, double now);
+    void write_back(double bytes, double now);
+
+    const SmRates& rates_;
+    const Shares& shares_;
+    Timeline& timeline_;
+    double scale_;  ///< of the cycles for which something is busy: 0 where nothing ever is
+    RecentGranules l1_, l2_;
+    MemoryLoad load_;
+    Server loads_, load_share_, stores_, store_share_, atomics_, atomic_share_, dram_;
+    std::unordered_set<std::uint64_t> seen_;
+    bool later_wave_ = false;
+    double written_back_ = 0;  ///< cycles of DRAM
+    double fetched_ = 0;       ///< granules fetched for all SMs that were not waited for
+};
+
+}  // namespace gputomo::predict

@@ -1,0 +1,19 @@
+// Something of an SM that serves one request after the other.
+#pragma once
+
+#include <algorithm>
+
+namespace gputomo::predict {
+
+struct Server {
+    double free = 0, busy = 0;
+    /// When a request that arrives at `now` and takes `cycles` begins to be served.
+    double take(double now, double cycles) {
+        const double start = std::max(now, free);
+        free = start + cycles;
+        busy += cycles;
+        return start;
+    }
+};
+
+}  // namespace gputomo::predict
