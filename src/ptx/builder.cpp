@@ -272,17 +272,17 @@ void KernelBuilder::repeat(int count, const std::function<void(int)>& body) {
 }
 
 void KernelBuilder::counted_loop(const Arg& count, const std::function<void(Reg)>& body) {
-    const Reg turn = reg(Type::u32);
+    const Reg iteration = reg(Type::u32);
     const Reg more = reg(Type::pred);
     const Label top = label();
     const Label end = label();
-    emit("mov.u32", {turn, 0});
-    emit("setp.lt.u32", {more, turn, count});
+    emit("mov.u32", {iteration, 0});
+    emit("setp.lt.u32", {more, iteration, count});
     emit("bra", {end}, !more);
     place(top);
-    body(turn);
-    emit("add.u32", {turn, turn, 1});
-    emit("setp.lt.u32", {more, turn, count});
+    body(iteration);
+    emit("add.u32", {iteration, iteration, 1});
+    emit("setp.lt.u32", {more, iteration, count});
     emit("bra", {top}, more);
     place(end);
 }

@@ -86,7 +86,7 @@ TEST(Builder, RepeatUnrollsAndLoopCounts) {
     KernelBuilder k("k", kTarget);
     const Reg n = k.param(Type::u32, "n");
     const Reg a = k.reg(Type::u32);
-    k.loop(n, [&](Reg turn) { k.repeat(2, [&](int i) { k("add.u32", a, turn, i); }); });
+    k.loop(n, [&](Reg iteration) { k.repeat(2, [&](int i) { k("add.u32", a, iteration, i); }); });
     EXPECT_THAT(lines(k),
                 ElementsAre("ld.param.u32 %u32_0, [n];", "mov.u32 %u32_2, 0;", "setp.lt.u32 %pred_0, %u32_2, %u32_0;",
                             "@!%pred_0 bra $L1;", "add.u32 %u32_1, %u32_2, 0;", "add.u32 %u32_1, %u32_2, 1;",
