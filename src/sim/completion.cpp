@@ -1,5 +1,6 @@
 #include "sim/completion.hpp"
 
+#include "sim/ignored_leaves.hpp"
 #include "sim/memory/description.hpp"
 #include "units/warp.hpp"
 
@@ -243,12 +244,14 @@ void Completion::memory() {
 }  // namespace
 
 Completed completed(machine::Machine machine) {
+    const auto ignored = ignored_leaves(machine);
     Completed result{std::move(machine), {}};
     Completion completion(result.machine);
     completion.topology();
     completion.units();
     completion.memory();
     result.assumed = completion.take();
+    result.assumed.insert(result.assumed.end(), ignored.begin(), ignored.end());
     return result;
 }
 

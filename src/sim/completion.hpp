@@ -10,7 +10,8 @@ namespace gputomo::sim {
 
 struct Completed {
     machine::Machine machine;
-    std::vector<std::string> assumed;  ///< what was filled in, as "caches.l1.scope = sm", for the user
+    std::vector<std::string> assumed;  ///< for the user: what was filled in, as "caches.l1.scope = sm", and what
+                                       ///< is ignored (sim/ignored_leaves.hpp)
 };
 
 /// Fills in what the simulator needs and a scan did not find, or left undecided. A value with several candidates

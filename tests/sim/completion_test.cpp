@@ -2,6 +2,7 @@
 #include "machines.hpp"
 
 #include "sim/completion.hpp"
+#include "sim/ignored_leaves.hpp"
 #include "sim/simulator.hpp"
 
 #include <gmock/gmock.h>
@@ -11,7 +12,9 @@ namespace gputomo::sim {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 
 template <class T>
 void forget(machine::Field<T>& field) {
@@ -60,6 +63,26 @@ TEST(Completion, MakesAnIncompleteScanFitForSimulation) {
     EXPECT_EQ(*machine.issue.schedulers_per_sm, 4);
     EXPECT_THAT(assumed, Contains("caches.l1.scope = sm"));
     EXPECT_THAT(assumed, Contains("paths.texture as paths.global"));
+}
+
+TEST(Completion, NamesLeavesThatCannotBeUsedBesideOthers) {
+    auto machine = small_machine();
+    auto& l2 = machine.caches["l2"];
+    l2.latency.set(200), l2.far_latency.set(220), l2.latency_range.set({190, 230});
+    machine.shared.access_group.set(32);
+    machine.shared.warp_latency.set(40);
+    machine.paths["global"].warp_latency.set(500), machine.paths["global"].transaction_cost.set(5);
+    machine.paths["local"] = machine.paths["global"];
+    EXPECT_THAT(ignored_leaves(machine),
+                ElementsAre("caches.l2.latency_range ignored beside caches.l2.far_latency",
+                            "shared.warp_latency ignored, because a whole warp is one shared.access_group",
+                            "paths.local.warp_latency ignored, because only the path global has one",
+                            "paths.local.transaction_cost ignored, because only the path global has one"));
+    EXPECT_THAT(completed(machine).assumed, IsSupersetOf(ignored_leaves(machine)));
+    l2.latency_range = {};
+    machine.shared.access_group.set(16);
+    machine.paths.erase("local");
+    EXPECT_THAT(ignored_leaves(machine), IsEmpty());
 }
 
 TEST(Completion, NeverChangesKnownValues) {
