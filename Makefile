@@ -46,7 +46,7 @@ sanitize: setup
 	cmake --build --preset sanitize -j $(JOBS)
 	ctest --test-dir build-sanitize --output-on-failure -j $(JOBS)
 
-# All of src and tests, or only one room and its tests, say `make lint LINT_ROOM=scan`. Files are checked eight at a time,
+# All of src and tests, or only one room and its tests, say `make lint LINT_ROOM=scan`. Files are checked 16 at a time,
 # as they are compiled, because most of the time goes into the headers of libraries.
 LINT_ROOM ?= [a-z_]*
 lint:

@@ -6,7 +6,7 @@
 # builds with -DGPUTOMO_PRECOMPILE=OFF check.
 #
 #   simulation  what runs for minutes: simulated GPUs and deduction; all optimisations
-#   glue        everything else: -O1 compiles in two thirds of the time and is as fast where nothing runs for long
+#   glue        everything else: -Og compiles in half of the time and is as fast where nothing runs for long
 #   json        glue that reads or writes JSON
 #   tests       GoogleTest on top of json, without optimisation: what takes time is in the rooms' own libraries
 option(GPUTOMO_PRECOMPILE "Precompile the headers of libraries" ON)
@@ -14,7 +14,7 @@ option(GPUTOMO_PRECOMPILE "Precompile the headers of libraries" ON)
 # instantiated once for them. With more files, a change of one of them takes longer to compile. Local names of such
 # files must differ, and builds without GPUTOMO_UNITY check that each file includes what it needs.
 option(GPUTOMO_UNITY "Compile several files of a room at once: short for fresh builds" OFF)
-set(gputomo_files_at_once 8)
+set(gputomo_files_at_once 16)
 
 function(gputomo_compile_together target)
   if(GPUTOMO_UNITY)
@@ -38,7 +38,7 @@ function(gputomo_compile_options target kind)
   if(kind STREQUAL "tests")
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
   elseif(NOT kind STREQUAL "simulation")
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-Og>)
   endif()
 endfunction()
 

@@ -5,13 +5,13 @@ namespace gputomo::models {
 namespace {
 
 /// (R + L) / (R + C), with C = 0 as a GPU has it.
-double needed(const Parameters& p, const Group& group) {
+double threads_needed(const Parameters& p, const Group& group) {
     const double run = instruction_time(p) * group.instructions();
     return (run + group.memory * p.memory.latency) / run;
 }
 
-Solution solve_threads(const Parameters& p, const Group& group, double warps) {
-    return coarse_multithreading(p, group, warps, needed(p, group));
+Solution solve_counted_switches(const Parameters& p, const Group& group, double warps) {
+    return coarse_multithreading(p, group, warps, threads_needed(p, group));
 }
 
 }  // namespace
@@ -20,8 +20,8 @@ Model agarwal() {
     return {.id = "agarwal",
             .title = "coarse-grained multithreading, n switches hide a stall",
             .source = "Agarwal 1989, Section 2; Volkov 2016, 4.9",
-            .solve = solve_threads,
-            .needed_warps = needed};
+            .solve = solve_counted_switches,
+            .needed_warps = threads_needed};
 }
 
 }  // namespace gputomo::models

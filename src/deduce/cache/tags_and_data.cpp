@@ -14,7 +14,7 @@ constexpr std::uint32_t kCountedPasses = 16;
 /// missing data.
 constexpr double kMissingShare = 0.5;
 /// Standard deviations of the count of outliers that misses must exceed.
-constexpr double kSigmas = 5;
+constexpr double kMissSigmas = 5;
 /// Full sets with this part of the data surely have room for their lines. A larger part leaves less margin, a smaller
 /// one shows fewer misses of sets that never settle.
 constexpr double kRoomyPart = 0.5;
@@ -41,7 +41,7 @@ bool full_sets_miss(const Probe& probe, const Index& index, std::uint64_t chosen
     const double outliers = probe.miss_like_outlier_rate() * static_cast<double>(lines.size());
     const double part = static_cast<double>(chosen) / static_cast<double>(index.sets());
     return std::accumulate(rates.begin(), rates.end(), 0.0) >
-           outliers + kSigmas * std::sqrt(outliers / kCountedPasses) + part * missing;
+           outliers + kMissSigmas * std::sqrt(outliers / kCountedPasses) + part * missing;
 }
 
 }  // namespace

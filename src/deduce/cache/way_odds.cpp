@@ -13,7 +13,7 @@ namespace gputomo::deduce::cache {
 namespace {
 
 /// Victims of each way, on average, from which odds are counted. With 12 a way's odds are known to about 30%.
-constexpr double kMinVictims = 12;
+constexpr double kMinOddsVictims = 12;
 /// Loads, as a multiple of the square of the ways, from which the first odds are counted. With more ways, a way of
 /// special odds is exchanged with others more rarely.
 constexpr std::size_t kFirstLoads = 15;
@@ -24,7 +24,7 @@ constexpr double kUnchanged = 0.001;
 /// that fit them.
 constexpr double kMinFactor = 1.15;
 /// Ways differ if unequal odds explain their victims 50 times better, as a logarithm.
-const double kEqually = std::log(50.0);
+const double kBetterOdds = std::log(50.0);
 
 /// Replaces counts, largest first, by the means of groups that differ. Returns the log likelihood that this gains over
 /// equal odds, minus the cost of the groups (Schwarz 1978) and of choosing where to cut.
@@ -103,14 +103,14 @@ WayOdds odds_of_ways(const std::vector<TraceSegment>& segments, std::uint32_t wa
     for (const auto& segment : segments) {
         auto [counts, shown] = victims_by_way(segment, ways, outlier_rate);
         const double here = std::accumulate(counts.begin(), counts.end(), 0.0);
-        if (here < kMinVictims * ways) continue;
+        if (here < kMinOddsVictims * ways) continue;
         std::sort(counts.begin(), counts.end(), std::greater<>());
         gain += std::min(pool_equal_ways(counts), shown);
         total += here;
         for (std::uint32_t i = 0; i < ways; ++i) by_rank[i].push_back(counts[i] / here);
     }
     WayOdds result;
-    if (by_rank[0].empty() || gain < kEqually) return result;
+    if (by_rank[0].empty() || gain < kBetterOdds) return result;
     for (auto& shares : by_rank) result.by_rank.push_back(median(shares));
     const double sum = std::accumulate(result.by_rank.begin(), result.by_rank.end(), 0.0);
     for (auto& odds : result.by_rank) odds /= sum;

@@ -11,17 +11,17 @@ namespace gputomo::deduce {
 namespace {
 
 /// Line, step height and step position leave nothing to estimate scatter from with fewer values.
-constexpr std::size_t kFewest = 5;
+constexpr std::size_t kFewestValues = 5;
 /// A significant step is this many standard errors high. The fit takes the best of all positions, and six standard
 /// errors are beyond scatter even for the best of a thousand.
 constexpr double kStandardErrors = 6;
 /// A rise of at least this share of the largest one is a stair. Chosen by hand: above 0.5, so that one of two equal
 /// stairs is not missed for scatter, and well below 1 for stairs that scatter makes unequal.
 constexpr double kAsLarge = 0.55;
-/// A significant jump exceeds this many times the median absolute rise. The median is capped at `kShareOfFirst` of the
-/// first value, because in a staircase of narrow stairs it is a stair itself. Chosen by hand.
-constexpr double kUsualRises = 4;
-constexpr double kShareOfFirst = 0.02;
+/// A significant jump exceeds this many times the median absolute rise. The median is capped at `kShareOfFirstValue` of
+/// the first value, because in a staircase of narrow stairs it is a stair itself. Chosen by hand.
+constexpr double kUsualJumps = 4;
+constexpr double kShareOfFirstValue = 0.02;
 /// Clocks count whole cycles, so rounding alone makes steps of one.
 constexpr double kLeastHeight = 2;
 
@@ -63,7 +63,7 @@ Regression regress(std::span<const double> x, std::span<const double> y, const S
 }  // namespace
 
 std::optional<Step> best_step(std::span<const double> x, std::span<const double> y) {
-    if (x.size() != y.size() || x.size() < kFewest) return std::nullopt;
+    if (x.size() != y.size() || x.size() < kFewestValues) return std::nullopt;
     std::size_t best = 1;
     const auto regress_at = [&](std::size_t split) {
         return regress(x, y, [&](std::size_t i) { return i >= split ? 1.0 : 0.0; });
@@ -80,7 +80,7 @@ std::optional<Step> best_step(std::span<const double> x, std::span<const double>
 }
 
 std::optional<Stairs> best_stairs(std::span<const double> x, std::span<const double> y) {
-    if (x.size() != y.size() || y.size() < kFewest) return std::nullopt;
+    if (x.size() != y.size() || y.size() < kFewestValues) return std::nullopt;
     const auto root_mean = [&](const Regression& r) { return std::sqrt(r.residual / static_cast<double>(y.size())); };
     const Regression line = regress(x, y, [](std::size_t) { return 0.0; });
     Stairs best{.error = root_mean(line), .error_of_line = root_mean(line)};
@@ -95,7 +95,7 @@ std::optional<Stairs> best_stairs(std::span<const double> x, std::span<const dou
 }
 
 std::optional<Step> first_jump(std::span<const double> x, std::span<const double> y) {
-    if (x.size() != y.size() || x.size() < kFewest) return std::nullopt;
+    if (x.size() != y.size() || x.size() < kFewestValues) return std::nullopt;
     std::vector<double> rises;
     std::vector<double> sizes;
     for (std::size_t i = 1; i < y.size(); ++i) {
@@ -106,8 +106,8 @@ std::optional<Step> first_jump(std::span<const double> x, std::span<const double
     const auto first =
         std::find_if(rises.begin(), rises.end(), [&](double rise) { return rise >= kAsLarge * largest; });
     const auto at = static_cast<std::size_t>(first - rises.begin());
-    const double usual = std::min(median(sizes), kShareOfFirst * y[0]);
-    return Step{x[at], x[at + 1], rises[at], largest > kLeastHeight + kUsualRises * usual};
+    const double usual = std::min(median(sizes), kShareOfFirstValue * y[0]);
+    return Step{x[at], x[at + 1], rises[at], largest > kLeastHeight + kUsualJumps * usual};
 }
 
 }  // namespace gputomo::deduce

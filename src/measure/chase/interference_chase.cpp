@@ -9,7 +9,7 @@ namespace gputomo::measure {
 namespace {
 
 /// Grid sizes in blocks for each SM. The launch is repeated with the next size until both SMs have got a block.
-constexpr std::uint32_t kBlocksPerSm[] = {2, 8, 16};
+constexpr std::uint32_t kGridBlocksPerSm[] = {2, 8, 16};
 
 std::shared_ptr<device::Module> load_module(device::Device& device, LoadHint hint) {
     ptx::ModuleBuilder module(target_of(device));
@@ -69,7 +69,7 @@ std::optional<InterferenceChase::Cycles> InterferenceChase::cycles(const Setup& 
     const auto a_load = [](std::uint32_t begin, std::uint32_t end, std::uint32_t iterations) {
         return static_cast<double>(end - begin) / (kInterferenceUnroll * static_cast<double>(iterations));
     };
-    for (const std::uint32_t blocks : kBlocksPerSm) {
+    for (const std::uint32_t blocks : kGridBlocksPerSm) {
         device_.fill_u32(results_.address(), 0, sizeof(InterferenceResults) / 4);
         kernel_.launch({blocks * sms_}, {1}, arguments);
         const auto r = results_.read<InterferenceResults>(1).front();

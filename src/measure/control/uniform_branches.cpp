@@ -20,7 +20,7 @@ using ptx::Type;
 
 /// Groups of kFew and of kMany branches after four comparisons; the difference is the time of the further ones. Five
 /// groups of four branches, with the code that they skip, fit an instruction cache of 4 KiB.
-constexpr int kGroups = 5;
+constexpr int kBranchGroups = 5;
 constexpr int kFew = 1;
 constexpr int kMany = 4;
 /// Pairs of operations that a taken branch skips.
@@ -28,14 +28,14 @@ constexpr int kSkippedPairs = 6;
 /// Marks the skipped code. No other constant looks like this.
 constexpr std::uint32_t kSkippedMark = 0x5eed'1000;
 /// Launches whose median counts.
-constexpr int kLaunches = 5;
+constexpr int kBranchLaunches = 5;
 constexpr int kTimes = 2;
 /// Pieces of code that untaken branches lead to.
 int pieces_of(int branches) { return std::max(2, branches); }
 
 std::vector<std::uint32_t> marks_of(int branches, bool taken) {
     std::vector<std::uint32_t> marks;
-    for (int i = 0; i < (taken ? kGroups * branches : pieces_of(branches)); ++i)
+    for (int i = 0; i < (taken ? kBranchGroups * branches : pieces_of(branches)); ++i)
         marks.push_back(kSkippedMark + static_cast<std::uint32_t>(i));
     return marks;
 }
@@ -91,7 +91,7 @@ ptx::KernelBuilder uniform_branches_kernel(ptx::Target target, bool taken, int b
         int number = 0;
         k("bar.sync", 0);
         k("mov.u32", times[0], k.clock_after(value));
-        for (int group = 0; group < kGroups; ++group) append_group(k, value, start, branches, elsewhere, number);
+        for (int group = 0; group < kBranchGroups; ++group) append_group(k, value, start, branches, elsewhere, number);
         k("mov.u32", times[1], k.clock_after(value));
     });
     const Reg mine = k.element(stamps, k.thread_index(), Bytes{12});
@@ -117,7 +117,7 @@ double UniformBranches::cycles_of(CompiledKernel& kernel) {
     device::Arguments arguments;
     arguments.add(stamps_.address()).add(std::uint32_t{0});
     std::vector<double> samples;
-    for (int i = 0; i < kLaunches; ++i) {
+    for (int i = 0; i < kBranchLaunches; ++i) {
         kernel.launch({1}, {kWarpSize}, arguments);
         const auto raw = stamps_.read<std::uint32_t>(kTimes);
         samples.push_back(raw[1] - raw[0]);
@@ -125,13 +125,13 @@ double UniformBranches::cycles_of(CompiledKernel& kernel) {
     return summarise(samples).value;
 }
 
-double UniformBranches::latency() { return (cycles_of(many_) - cycles_of(few_)) / (kGroups * (kMany - kFew)); }
+double UniformBranches::latency() { return (cycles_of(many_) - cycles_of(few_)) / (kBranchGroups * (kMany - kFew)); }
 
 results::CodeCheck UniformBranches::layout() const {
     results::CodeCheck check{many_.name(),
                              results::CodeResult::failed,
                              fmt::format("{} conditional branches between the clock reads, of which {} fall through",
-                                         kGroups * kMany, taken_ ? "none" : "all"),
+                                         kBranchGroups * kMany, taken_ ? "none" : "all"),
                              "the compiler moved some of their targets",
                              {}};
     const auto code = device::decode(device::Cubin(many_.module().machine_code()->cubin), many_.name());
@@ -144,7 +144,7 @@ bool UniformBranches::as_written() const {
     if (all_fall_through(few_, marks_of(kFew, taken_)) != taken_ ||
         all_fall_through(many_, marks_of(kMany, taken_)) != taken_)
         return false;
-    return branches_in(few_) == kGroups * kFew && branches_in(many_) == kGroups * kMany;
+    return branches_in(few_) == kBranchGroups * kFew && branches_in(many_) == kBranchGroups * kMany;
 }
 
 }  // namespace gputomo::measure

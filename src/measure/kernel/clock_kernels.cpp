@@ -12,12 +12,12 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-constexpr int kReads = 16;  ///< back to back
-constexpr int kLoads = 16;  ///< loads, each followed by a read
+constexpr int kClockReads = 16;  ///< back to back
+constexpr int kLoads = 16;       ///< loads, each followed by a read
 /// Bytes between the loads: further than any line, so that they take different times.
 constexpr std::int64_t kLoadStride = 4096;
-constexpr int kReadings = kReads + kLoads;
-constexpr int kWords = kReadings + 1;  ///< and one word for the SM
+constexpr int kReadings = kClockReads + kLoads;
+constexpr int kClockWords = kReadings + 1;  ///< and one word for the SM
 /// Launches start at moments that are unrelated to the clock's step, so several of them meet all phases of it.
 constexpr int kClockLaunches = 12;
 
@@ -29,13 +29,13 @@ ptx::KernelBuilder readings_kernel(ptx::Target target) {
     const std::vector<Reg> times = k.regs(Type::u32, kReadings);
     const Reg word = k.reg(Type::u32);
     k.loop(2, [&] {
-        for (int i = 0; i < kReads; ++i) k("mov.u32", times[i], SpecialRegister::clock);
+        for (int i = 0; i < kClockReads; ++i) k("mov.u32", times[i], SpecialRegister::clock);
         for (int i = 0; i < kLoads; ++i) {
             k("ld.volatile.global.u32", word, Mem{data, i * kLoadStride});
-            k("mov.u32", times[kReads + i], k.clock_after(word));
+            k("mov.u32", times[kClockReads + i], k.clock_after(word));
         }
     });
-    const Reg mine = k.element(results, k.special(SpecialRegister::ctaid_x), Bytes{4 * kWords});
+    const Reg mine = k.element(results, k.special(SpecialRegister::ctaid_x), Bytes{4 * kClockWords});
     for (int i = 0; i < kReadings; ++i) k("st.global.u32", Mem{mine, 4 * i}, times[i]);
     k("st.global.u32", Mem{mine, 4 * kReadings}, k.special(SpecialRegister::smid));
     return k;
@@ -74,24 +74,24 @@ ptx::KernelBuilder spin_kernel(ptx::Target target) {
 
 ClockReadings read_clocks(device::Device& device) {
     const std::uint32_t blocks = sms_of(device);
-    const device::Buffer results(device, Bytes{std::int64_t{4} * kWords * blocks});
+    const device::Buffer results(device, Bytes{std::int64_t{4} * kClockWords * blocks});
     const device::Buffer data(device, Bytes{kLoadStride * kLoads});
     // The compiler may read the clock by another instruction, followed by a wait. It is enough if half of the reads
     // follow each other directly.
     CompiledKernel kernel(
         device, readings_kernel(target_of(device)),
-        {ReadsBackToBack{kReads / 2}, TimedCode{.operation = {"LDG"}, .counts = std::vector<int>(kLoads, 1)}});
+        {ReadsBackToBack{kClockReads / 2}, TimedCode{.operation = {"LDG"}, .counts = std::vector<int>(kLoads, 1)}});
     device::Arguments arguments;
     arguments.add(results.address()).add(data.address());
     ClockReadings readings{.code_checks = kernel.code_checks()};
     std::map<std::uint32_t, std::uint32_t> first_of_sm;
     for (int launch = 0; launch < kClockLaunches; ++launch) {
         kernel.launch({blocks}, {1}, arguments);
-        const auto raw = results.read<std::uint32_t>(std::size_t{kWords} * blocks);
+        const auto raw = results.read<std::uint32_t>(std::size_t{kClockWords} * blocks);
         for (std::size_t block = 0; block < blocks; ++block) {
-            const auto times = std::span(raw).subspan(block * kWords, kWords);
+            const auto times = std::span(raw).subspan(block * kClockWords, kClockWords);
             const std::uint32_t origin = first_of_sm.emplace(times[kReadings], times[0]).first->second;
-            for (int i = 1; i < kReads; ++i)
+            for (int i = 1; i < kClockReads; ++i)
                 readings.back_to_back.push_back(static_cast<std::int32_t>(times[i] - times[i - 1]));
             for (int i = 0; i < kReadings; ++i) readings.all.push_back(static_cast<std::int32_t>(times[i] - origin));
         }

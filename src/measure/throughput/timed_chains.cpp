@@ -18,7 +18,7 @@ using ptx::Type;
 /// The most threads that a block may have on any GPU so far.
 constexpr int kMostChainThreads = 1024;
 /// Launches whose median counts.
-constexpr int kLaunches = 3;
+constexpr int kTimedLaunches = 3;
 /// Cycles of a run. Warps that finish one iteration late are then less than a percent of it.
 constexpr double kSteadyCycles = 60'000;
 /// Most loop iterations, so that slow operations do not take too long.
@@ -120,7 +120,7 @@ double DoubledChain::cycles_of_n(int threads) {
 
 double DoubledChain::latency() {
     std::vector<double> samples;
-    for (int i = 0; i < kLaunches; ++i) samples.push_back(cycles_of_n(1) / shape_.length);
+    for (int i = 0; i < kTimedLaunches; ++i) samples.push_back(cycles_of_n(1) / shape_.length);
     return summarise(samples).value;
 }
 

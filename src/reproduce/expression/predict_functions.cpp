@@ -32,7 +32,7 @@ struct Differences {
 };
 
 template <class T>
-const T& as(const Value& value, std::string_view expected) {
+const T& argument_as(const Value& value, std::string_view expected) {
     if (const auto* held = std::get_if<T>(&value)) return *held;
     throw InputError(
         fmt::format("found {} ({}) as an argument of predict; expected {}", kind_of(value), text_of(value), expected));
@@ -47,7 +47,7 @@ bool accesses_shared(const predict::Code& code, int line) {
 
 void add_count(Differences& to, const predict::Code& code, const Value& given, double count) {
     constexpr double kMostLines = 1e6;
-    const double line = as<double>(given, "a line of the listing");
+    const double line = argument_as<double>(given, "a line of the listing");
     if (!(line >= 1 && line <= kMostLines))
         throw InputError(fmt::format("found line {} as an argument of predict; expected a line of the listing", line));
     auto& access = to.choices.access;
@@ -173,7 +173,8 @@ std::string alternatives_to_quantity(std::string_view quantity) {
 
 Value predicted_value(const scan::Scan& scan, std::string_view code, std::span<const Value> quantity_and_choices) {
     constexpr std::string_view kListing = "listing", kScan = "scan";
-    const auto* quantity = find_quantity(as<std::string>(quantity_and_choices.front(), "the name of a quantity"));
+    const auto* quantity =
+        find_quantity(argument_as<std::string>(quantity_and_choices.front(), "the name of a quantity"));
     auto listed = predict::code_from_listing(predict::parse_listing(code, kListing), {}, kListing);
     const auto differences = differences_of(quantity_and_choices.subspan(1), listed);
     try {

@@ -12,7 +12,7 @@ constexpr std::uint32_t kChannelSlots = 2048;
 /// Bytes of reads that later writes can pair with. A longer phase of reading counts as reads alone.
 constexpr double kMostRead = 16 << 20;
 /// Bandwidths from different sources may contradict each other by 1% of rounding.
-constexpr double kRounding = 1.01;
+constexpr double kBandwidthRounding = 1.01;
 /// Catches typing errors.
 constexpr std::int64_t kMaxChannels = 1024;
 /// Distances that lines have where no channels are described.
@@ -39,7 +39,7 @@ double sustained_rate(const machine::Machine& machine, std::size_t channels) {
     }
     if (!memory.read_bandwidth && pins > 0) return pins;
     const double read = bytes_per_cycle(memory.read_bandwidth, "memory.read_bandwidth", machine);
-    if (pins > 0 && read > pins * kRounding)
+    if (pins > 0 && read > pins * kBandwidthRounding)
         reject("memory.read_bandwidth",
                fmt::format("found {} GB/s, {:.2f} bytes per cycle", *memory.read_bandwidth, read),
                fmt::format("at most the rate of the channels, {:.2f} bytes per cycle", pins));

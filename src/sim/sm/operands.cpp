@@ -8,7 +8,7 @@ namespace gputomo::sim {
 namespace {
 
 /// check_description() refuses more.
-constexpr std::size_t kMostBanks = 64;
+constexpr std::size_t kMostOperandBanks = 64;
 
 /// The number of each slot's first 32-bit register.
 std::vector<std::uint32_t> register_numbers(const Program& program) {
@@ -33,7 +33,7 @@ OperandSpec operand_spec_of(const machine::Machine& machine) {
 
 std::uint32_t bank_conflict_slots(std::span<const std::uint32_t> registers, const OperandBanks& file) {
     if (file.banks == 0 || registers.empty()) return 0;
-    std::array<std::uint32_t, kMostBanks> reads{};
+    std::array<std::uint32_t, kMostOperandBanks> reads{};
     for (const auto number : registers) ++reads[number % file.banks];
     const std::uint32_t reads_of_fullest = *std::max_element(reads.begin(), reads.end());
     return (reads_of_fullest + file.ports - 1) / file.ports - 1;
