@@ -21,6 +21,7 @@ std::span<const Experiment> catalogue() {
         shared_latency_experiment(),
         shared_throughput_experiment(),
         constant_bandwidth_experiment(),
+        load_intervals_experiment(),
         instruction_caches_experiment(),
         fetch_block_experiment(),
         operand_banks_experiment(),

@@ -18,6 +18,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment caches_experiment();
 [[nodiscard]] Experiment constant_caches_experiment();
 [[nodiscard]] Experiment constant_bandwidth_experiment();
+[[nodiscard]] Experiment load_intervals_experiment();
 [[nodiscard]] Experiment texture_caches_experiment();
 [[nodiscard]] Experiment instruction_caches_experiment();
 [[nodiscard]] Experiment fetch_block_experiment();

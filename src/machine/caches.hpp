@@ -174,6 +174,8 @@ struct Path {
     Integers memory_latency_line_range;
     Integer warp_latency;
     Real transaction_cost;
+    Real access_interval;
+    Real transaction_interval;
     Real issue_slots;
     Integer page_window;
     Integer page_window_penalty;
@@ -207,9 +209,16 @@ struct Path {
                            "and it runs on request only"}, self.warp_latency);
         visit({.name = "transaction_cost", .unit = Unit::cycles,
                .doc = "cycles that each further transaction adds to the latency of a divergent load (Volkov 2016, "
-                      "Table 6.7)",
-               .internal = "only the experiment random_access determines it, which scans of simulated GPUs leave "
-                           "out"}, self.transaction_cost);
+                      "Table 6.7). Not simulated for paths.local and paths.instruction",
+               .internal = "of global loads, only the experiment random_access determines it, which scans of "
+                           "simulated GPUs leave out"}, self.transaction_cost);
+        visit({.name = "access_interval", .unit = Unit::cycles,
+               .doc = "cycles from one load of a warp to the next that an SM takes, from whichever warps, if the "
+                      "threads of a warp load the same word. A missing value: loads do not wait for those of other "
+                      "warps"}, self.access_interval);
+        visit({.name = "transaction_interval", .unit = Unit::cycles,
+               .doc = "cycles that an SM takes for each transaction of loads, from whichever warps: for each line, "
+                      "or for each word of constants"}, self.transaction_interval);
         visit({.name = "issue_slots", .unit = Unit::count,
                .doc = "issue slots that a coalesced access takes; a missing value means 1"}, self.issue_slots);
         visit({.name = "page_window", .unit = Unit::bytes,

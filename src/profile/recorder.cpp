@@ -174,9 +174,11 @@ void Recorder::add_banks(predict::WarpAccess& to) {
         addresses[lane] = shared_.address[i];
         mask |= 1U << lane;
     }
-    const bool atomic = program_.steps[step_].instruction.operation == Opcode::ATOMS;
-    const auto found =
-        banks_->access(addresses, mask, {.bytes = static_cast<std::uint32_t>(shared_.bytes), .broadcasts = !atomic});
+    const Opcode operation = program_.steps[step_].instruction.operation;
+    const auto found = banks_->access(addresses, mask,
+                                      {.bytes = static_cast<std::uint32_t>(shared_.bytes),
+                                       .broadcasts = operation != Opcode::ATOMS,
+                                       .pairs = operation == Opcode::LDS});
     to.bank_cycles = static_cast<float>(found.occupancy);
     to.bank_latency = static_cast<float>(found.latency);
     counts_.bank_cycles += found.occupancy / bank_cycles_;

@@ -58,7 +58,7 @@ TEST(RandomAccess, OfAMaxwellIsThatOfFig4_3) {
     auto machine = machine_of("gtx980");
     const auto maxwell = measured(machine);
     EXPECT_NEAR(maxwell.rate / 32, 0.0029, 0.00015);
-    EXPECT_THAT(maxwell.plot, testing::HasSubstr("8 MiB"));
+    EXPECT_THAT(maxwell.plot, ::testing::HasSubstr("8 MiB"));
     ASSERT_EQ(maxwell.sizes.size(), 2);
     EXPECT_NEAR(maxwell.sizes[1] / maxwell.sizes[0], 0.95, 0.02);
 }
@@ -69,7 +69,7 @@ TEST(RandomAccess, ALargerCacheNeedsALargerArray) {
     auto& l2 = machine.caches.at("l2");
     l2.capacity.set(4 * *l2.capacity);
     l2.sets.set(4 * *l2.sets);
-    EXPECT_THAT(measured(machine).plot, testing::HasSubstr("32 MiB"));
+    EXPECT_THAT(measured(machine).plot, ::testing::HasSubstr("32 MiB"));
 }
 
 TEST(RandomAccess, CostIsTheTransactionCostOfTheDescription) {

@@ -38,8 +38,6 @@ const std::map<std::string, std::string> kNotSimulated{
     {"caches.*.sm_bytes_per_cycle", "follows from latency, lines in flight and the ports of the cache and the SM"},
     {"patterns.*.loads_per_cycle", "follows from latency, lines in flight and the ports of the caches"},
     {"patterns.*.memory_loads_per_cycle", "follows from latency, lines in flight and the bandwidth of memory"},
-    {"accesses.*.sm_bytes_per_cycle", "follows from the ports of caches and SMs, as for loads"},
-    {"accesses.*.bytes_per_cycle", "follows from the ports of caches and SMs, as for loads"},
     {"memory.sm_bytes_per_cycle", "follows from latency, lines in flight and the SM's port"},
     {"memory.contention_base", "for performance models: an idle memory takes the latency of the path"},
     {"launch.profiler_cycles", "a profiler's: added to the counter of elapsed cycles, not to the launch's time"},
@@ -84,8 +82,6 @@ void visit_times(Machine& machine, Visitor&& visit) {
 void describe_what_is_only_reported(Machine& m) {
     m.patterns["random"].loads_per_cycle.set(0.1);
     m.patterns["random"].memory_loads_per_cycle.set(0.05);
-    m.accesses["l2_store"].sm_bytes_per_cycle.set(16);
-    m.accesses["l2_store"].bytes_per_cycle.set(32);
     m.memory.sm_bytes_per_cycle.set(8);
     m.memory.contention_base.set(400);
     m.launch.profiler_cycles.set(900);
@@ -112,6 +108,8 @@ Machine uncached_machine() {
     path.memory_latency_line_range.set({400, 480});
     path.warp_latency.set(470);
     path.transaction_cost.set(5);
+    path.access_interval.set(7);
+    path.transaction_interval.set(3);
     path.page_window.set(1 << 16);
     path.page_window_penalty.set(60);
     m.memory.copy_bandwidth.set(24);
@@ -163,6 +161,9 @@ Machine partitioned_machine() {
     m.memory.channel_bytes_per_cycle = {};
     m.memory.channel_banks = {};
     m.memory.peak_bandwidth.set(24);
+    m.memory.interconnect_bytes_per_cycle = {};
+    m.accesses["l2_store"].sm_bytes_per_cycle.set(4);
+    m.accesses["l2_store"].bytes_per_cycle.set(3);
     return m;
 }
 

@@ -20,8 +20,10 @@ struct Rigged {
     Rigged(const machine::Machine& machine, MemorySystem& memory)
         : unit{.spec = load_store_spec_of(machine, GlobalLoads(machine)),
                .coalescers = Coalescers(machine),
-               .state = {.banks_free = {0.0}, .lines_free = {0.0}},
-               .memory = memory} {}
+               .state = {.banks_free = {0.0}},
+               .memory = memory} {
+        for (auto& free : unit.state.ports_free) free.assign(1, 0.0);
+    }
 
     /// Lane l accesses first + l * stride.
     AccessTimes access(const MemoryInstruction& instruction, double now, std::uint64_t first, std::uint64_t stride,
@@ -174,31 +176,78 @@ struct LoadStoreOfHopper : testing::Test {
 };
 
 using LoadStore410 = LoadStoreOfHopper;
-TEST_F(LoadStore410, LinesOfAllWarpsPassTheCacheOneAfterTheOther) {
-    EXPECT_EQ(sm.access({}, 100, 0x10000, 128).warp_free, 131);
+TEST_F(LoadStore410, ScatteredLoadsOfAllWarpsWaitForTheBanksOfTheStorage) {
+    EXPECT_EQ(sm.access({}, 100, 0x10000, 128).warp_free, 131) << "32 words of one bank";
     EXPECT_EQ(memory.accesses.back().when, 131) << "not 20 cycles apart, which only DRAM costs";
     const auto next = sm.access({}, 110, 0x80000, 4);
-    EXPECT_EQ(memory.accesses.back().when, 132) << "after the lines of the other warp";
+    EXPECT_EQ(memory.accesses.back().when, 132) << "after the words of the other warp";
     EXPECT_EQ(next.done, 432);
 }
 
+TEST_F(LoadStore410, LinesWhoseWordsLieInOtherBanksPassFourACycle) {
+    (void)sm.access({}, 100, 0x10000, 132);
+    EXPECT_EQ(memory.accesses.back().when, 100 + 31 * 0.25);
+    EXPECT_EQ(sm.unit.state.banks_free[0], 108);
+}
+
 using LoadStore411 = LoadStoreOfHopper;
-TEST_F(LoadStore411, AStoreTakesTwoCyclesOfALine) {
-    (void)sm.access({.kind = AccessKind::store}, 100, 0x10000, 128);
-    EXPECT_EQ(memory.accesses.back().when, 162);
-    (void)sm.access({}, 100, 0x10000, 4);
-    EXPECT_EQ(memory.accesses.back().when, 164);
+TEST_F(LoadStore411, AStoreTakesACycleForEachSectorAndOneForEachLineInPart) {
+    const MemoryInstruction store{.kind = AccessKind::store};
+    (void)sm.access(store, 100, 0x10000, 4);
+    EXPECT_EQ(sm.unit.state.banks_free[0], 104) << "a whole line of four sectors";
+    (void)sm.access(store, 200, 0x10000, 32);
+    EXPECT_EQ(sm.unit.state.banks_free[0], 240) << "32 sectors in 8 lines";
+    (void)sm.access(store, 300, 0x10000, 128);
+    EXPECT_EQ(sm.unit.state.banks_free[0], 364) << "32 sectors in 32 lines";
 }
 
 using LoadStore412 = LoadStoreOfHopper;
-TEST_F(LoadStore412, TheReportSaysWhenBanksAndTheFirstCacheAreFree) {
+TEST_F(LoadStore412, SharedMemoryWaitsForGlobalLinesInTheSameStorage) {
     (void)sm.access({}, 100, 0x10000, 128);
-    (void)sm.access({.space = ptx::Space::shared}, 100, 0, 4);
-    EXPECT_EQ(sm.unit.state.lines_free[0], 132) << "after 32 lines";
+    EXPECT_EQ(sm.unit.state.banks_free[0], 132) << "after 32 lines";
+    EXPECT_EQ(sm.access({.space = ptx::Space::shared}, 110, 0, 4).done, 132 + 23);
     EXPECT_EQ(describe(sm.unit.state, 0),
-              fmt::format("load/store unit of SM 0: shared memory banks free from cycle {:.0f}; first cache free for "
-                          "lines of global accesses from cycle 132; 1 requests of all SMs",
-                          sm.unit.state.banks_free[0]));
+              "load/store unit of SM 0: shared memory banks free from cycle 133; 1 requests of all SMs");
+}
+
+struct LoadStoreOfPorts : testing::Test {
+    static machine::Machine described() {
+        auto machine = with_one_cache();
+        auto& constant = machine.paths["constant"];
+        constant.access_interval.set(4.0);
+        constant.transaction_interval.set(2.0);
+        constant.transaction_cost.set(11.0);
+        machine.paths["texture"].access_interval.set(4.0);
+        machine.paths["texture"].transaction_interval.set(0.75);
+        return machine;
+    }
+    FixedLatencyMemory memory{30};
+    Rigged sm{described(), memory};
+    static constexpr MemoryInstruction constant{.space = ptx::Space::constant}, texture{.texture = true};
+};
+
+using LoadStore481 = LoadStoreOfPorts;
+TEST_F(LoadStore481, ConstantWordsOfAllWarpsAreServedInTurn) {
+    EXPECT_EQ(sm.access(constant, 100, 0, 4).done, 100 + 31 * 11 + 30) << "for one warp they come 11 cycles apart";
+    EXPECT_EQ(memory.accesses.back().when, 100 + 31 * 2);
+    (void)sm.access(constant, 110, 0, 0);
+    EXPECT_EQ(memory.accesses.back().when, 164) << "after the 32 words of the other warp";
+    (void)sm.access(constant, 110, 0, 0);
+    EXPECT_EQ(memory.accesses.back().when, 168) << "a load takes 4 cycles, even of one word";
+    EXPECT_EQ(sm.unit.state.banks_free[0], 0) << "shared memory has other banks";
+}
+
+using LoadStore482 = LoadStoreOfPorts;
+TEST_F(LoadStore482, AFetchOfTwoDimensionsTakesTwiceAsLong) {
+    auto fetch = texture;
+    (void)sm.access(fetch, 100, 0x1000, 4);
+    fetch.fetches = 2;
+    (void)sm.access(fetch, 100, 0x1000, 4);
+    EXPECT_EQ(memory.accesses.back().when, 104);
+    (void)sm.access(texture, 100, 0x1000, 128);
+    EXPECT_EQ(memory.accesses.back().when, 112 + 31 * 0.75);
+    (void)sm.access(texture, 100, 0x1000, 4);
+    EXPECT_EQ(memory.accesses.back().when, 112 + 32 * 0.75) << "32 lines take longer than a fetch";
 }
 
 }  // namespace

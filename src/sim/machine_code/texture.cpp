@@ -93,6 +93,8 @@ bool describe_shape(std::string_view shape, Fetch& what) {
 
 }  // namespace
 
+unsigned dimensions_of_fetch(const Step& step) { return unpacked_fetch(step.mode).dimensions; }
+
 void read_fetch_operands(Step& step) {
     // The upper half of the result, the lower half, the coordinates and what follows them.
     const sass::Instruction& instruction = step.instruction;

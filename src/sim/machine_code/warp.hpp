@@ -126,6 +126,8 @@ private:
 
 /// Finds the registers of TEX, TLD and TLD4, which have two results.
 void read_fetch_operands(Step& step);
+/// Coordinates of a texture fetch, without a layer.
+[[nodiscard]] unsigned dimensions_of_fetch(const Step& step);
 
 /// The host's bytes behind an address in shared memory; throws LaneFault where there are none.
 [[nodiscard]] std::byte* shared_bytes(Warp& warp, const Address& address, std::uint64_t bytes, int lane);

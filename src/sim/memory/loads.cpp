@@ -119,8 +119,8 @@ Time MemoryModel::descend(TransactionState& state, std::size_t depth, Range rang
     translate(state, now);
     range.physical = physical(state, range.virtual_address);
     if (crosses && !ports_in_.empty())
-        now = queue(state, ports_in_[state.transaction.sm], static_cast<double>(range.bytes) * port_cycles_per_byte_,
-                    now);
+        now =
+            queue(state, ports_in_[state.transaction.sm], static_cast<double>(range.bytes) * in_cycles_per_byte_, now);
     return fetch(state, depth, range, now);
 }
 

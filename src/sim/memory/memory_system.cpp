@@ -18,6 +18,9 @@ constexpr std::uint32_t kPortSlots = 256;
 /// Addresses whose last atomic is remembered; a chosen value. Where two addresses collide, the older one is forgotten,
 /// and its next atomic does not wait.
 constexpr std::size_t kAtomicSlots = 4096;
+/// Slots of the calendars of stores and of atomics at the cache of all SMs: queues of up to 16,384 cycles. All SMs wait
+/// there, so that queues are longer than at the port of one.
+constexpr std::uint32_t kSharedSlots = 1024;
 /// Keys of transactions without a request number in a pending request table; above all request numbers.
 constexpr std::uint64_t kOwnRequest = std::uint64_t{1} << 63;
 
@@ -29,14 +32,27 @@ MemoryModel::MemoryModel(const machine::Machine& machine, const AddressSpace& ad
       levels_(machine, placement_, options.seed),
       storage_(machine, levels_, options.seed + 2),
       dram_(machine),
+      stores_(kSharedSlots),
+      atomic_units_(kSharedSlots),
       atomics_(kAtomicSlots),
       noise_(options.noise, options.seed + 1),
       own_requests_(kOwnRequest) {
-    if (!machine.memory.interconnect_bytes_per_cycle) return;
-    port_cycles_per_byte_ =
-        1 / need_rate(machine.memory.interconnect_bytes_per_cycle, "memory.interconnect_bytes_per_cycle");
-    ports_in_.assign(placement_.sms(), Server(kPortSlots));
-    ports_out_.assign(placement_.sms(), Server(kPortSlots));
+    const auto cycles_per_byte = [](const machine::Real& rate, std::string_view path) {
+        return rate ? 1 / need_rate(rate, path) : 0;
+    };
+    const auto access = [&](const std::string& name) {
+        const auto found = machine.accesses.find(name);
+        return found == machine.accesses.end() ? machine::Access{} : found->second;
+    };
+    const machine::Access stores = access("l2_store"), atomics = access("l2_atomic");
+    store_cycles_per_byte_ = cycles_per_byte(stores.bytes_per_cycle, "accesses.l2_store.bytes_per_cycle");
+    atomic_cycles_per_byte_ = cycles_per_byte(atomics.bytes_per_cycle, "accesses.l2_atomic.bytes_per_cycle");
+    out_cycles_per_byte_ = in_cycles_per_byte_ =
+        cycles_per_byte(machine.memory.interconnect_bytes_per_cycle, "memory.interconnect_bytes_per_cycle");
+    if (out_cycles_per_byte_ == 0)
+        out_cycles_per_byte_ = cycles_per_byte(stores.sm_bytes_per_cycle, "accesses.l2_store.sm_bytes_per_cycle");
+    if (in_cycles_per_byte_ > 0) ports_in_.assign(placement_.sms(), Server(kPortSlots));
+    if (out_cycles_per_byte_ > 0) ports_out_.assign(placement_.sms(), Server(kPortSlots));
 }
 
 std::size_t MemoryModel::first_cache(const TransactionState& state) {
@@ -83,6 +99,7 @@ void MemoryModel::begin_launch() {
         (void)key;
         for (const auto& port : cache.ports) latest_ = std::max(latest_, port.busy_until());
     }
+    latest_ = std::max({latest_, stores_.busy_until(), atomic_units_.busy_until()});
     dram_.begin_launch();
     base_ = std::ceil(latest_);
 }

@@ -58,6 +58,8 @@ struct Transaction {
     /// Number of the warp instruction that the transaction belongs to, from 1. Transactions of one warp instruction
     /// share one entry of a pending request table. 0: the transaction counts as a warp instruction of its own.
     std::uint64_t request = 0;
+    std::uint32_t touched = 0;  ///< bytes that a store writes, in whole pieces of 32 bytes; 0: all
+    bool partial = false;       ///< a store that writes only a part of these
 };
 
 /// Virtual to physical mapping, set up by the device (plain allocations and aliased windows).

@@ -83,6 +83,8 @@ private:
     bool write_to_cache(CacheLevel& level, std::size_t instance, std::uint64_t address, std::uint64_t bytes,
                         double& waited, Time now);
     double write_to_dram(std::uint64_t physical, std::uint64_t bytes, Time now);
+    /// When a store's or an atomic's data have left the SM.
+    Time leave(std::uint32_t sm, std::uint64_t bytes, Time now);
     /// Writes the dirty sectors of an evicted line to DRAM.
     double write_back(const TagArray::Found& found, const TagArray& tags, Time now);
 
@@ -93,9 +95,11 @@ private:
     Levels levels_;
     SharedStorage storage_;
     Dram dram_;
-    double port_cycles_per_byte_ = 0;                      ///< 0: not limited
-    std::vector<Server> ports_in_;                         ///< by SM: data that loads bring
-    std::vector<Server> ports_out_;                        ///< by SM: data that stores take away
+    double in_cycles_per_byte_ = 0, out_cycles_per_byte_ = 0;        ///< of an SM's port; 0: not limited
+    std::vector<Server> ports_in_;                                   ///< by SM: data that loads bring
+    std::vector<Server> ports_out_;                                  ///< by SM: data that stores and atomics take away
+    double store_cycles_per_byte_ = 0, atomic_cycles_per_byte_ = 0;  ///< of the cache of all SMs; 0: not limited
+    Server stores_, atomic_units_;                                   ///< of all SMs
     std::vector<std::pair<std::uint64_t, Time>> atomics_;  ///< address and completion of recent atomics, by a hash
     NoiseSource noise_;
     /// Each launch counts time from 0. Inside, time goes on from launch to launch, so that earlier queues are past.

@@ -14,6 +14,9 @@ constexpr std::uint64_t kAtomicBytes = 4;
 /// Queues behind the SM's port hold this many cycles of stores before they delay the SM. A chosen value: a smaller one
 /// makes short bursts of stores wait.
 constexpr double kStoreQueueCycles = 64;
+/// As how many bytes the cache of all SMs counts a byte of a sector that a store writes in part, because it reads the
+/// sector first. An H100 writes 30.8 such sectors in a cycle, and 67.9 whole ones.
+constexpr double kPartialBytes = 2.2;
 
 }  // namespace
 
@@ -60,15 +63,27 @@ Time MemoryModel::store(TransactionState& state, const Range& range, Time now) {
         (void)write_to_cache(level, placement_.instance(level.scope, t.sm, t.scheduler), range.virtual_address,
                              range.bytes, port, now);
     }
-    if (!ports_out_.empty())
-        now = ports_out_[t.sm].reserve(now, static_cast<double>(range.bytes) * port_cycles_per_byte_);
+    const std::uint64_t touched = t.touched == 0 ? range.bytes : t.touched;
+    now = leave(t.sm, touched, now);
+    if (store_cycles_per_byte_ > 0 && depth < state.path.caches.size()) {
+        const double bytes = static_cast<double>(touched) * (t.partial ? kPartialBytes : 1);
+        waited = stores_.reserve(now, bytes * store_cycles_per_byte_) - now;
+    }
     for (; depth < state.path.caches.size() && !kept; ++depth)
         kept = write_to_cache(*state.path.caches[depth], 0, at, range.bytes, waited, now);
     if (!kept) waited = std::max(waited, write_to_dram(at, range.bytes, now));
     return now + std::max(0.0, waited - kStoreQueueCycles);
 }
 
+Time MemoryModel::leave(std::uint32_t sm, std::uint64_t bytes, Time now) {
+    return ports_out_.empty() ? now : ports_out_[sm].reserve(now, static_cast<double>(bytes) * out_cycles_per_byte_);
+}
+
 Time MemoryModel::atomic(TransactionState& state, const Range& range, Time now) {
+    if (atomic_cycles_per_byte_ > 0) {
+        now = leave(state.transaction.sm, range.bytes, now);
+        now = atomic_units_.reserve(now, static_cast<double>(range.bytes) * atomic_cycles_per_byte_);
+    }
     Time done = load(state, range, now);
     const std::uint64_t at = physical(state, range.virtual_address);
     auto& [address, last] = atomics_[(at / kAtomicBytes) % atomics_.size()];

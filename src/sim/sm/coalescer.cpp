@@ -19,6 +19,14 @@ const machine::Cache* cache_of(const machine::Machine& machine, const std::strin
     return nullptr;
 }
 
+/// Pieces that are set in the mask for `bytes` bytes from `begin` on. Lines of more pieces than a mask has count whole.
+std::uint32_t pieces_in(std::uint64_t mask, std::uint32_t begin, std::uint32_t bytes) {
+    constexpr std::uint32_t kMaskBits = 64;
+    const std::uint32_t first = begin >> Segment::kPieceShift, count = std::max(1U, bytes >> Segment::kPieceShift);
+    if (first + count > kMaskBits) return count;
+    return static_cast<std::uint32_t>(std::popcount((mask >> first) & (~std::uint64_t{0} >> (kMaskBits - count))));
+}
+
 }  // namespace
 
 Coalescer::Coalescer(const machine::Machine& machine, const std::string& path, From from) {
@@ -70,7 +78,7 @@ void Coalescer::merge_words(const std::array<std::uint64_t, 32>& addresses, std:
         const std::uint64_t address = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
         const bool known =
             std::any_of(segments_.rbegin(), segments_.rend(), [&](const Segment& s) { return s.address == address; });
-        if (!known) segments_.push_back({address, bytes});
+        if (!known) segments_.push_back({address, bytes, 1});
     }
 }
 
@@ -97,20 +105,26 @@ void Coalescer::touch(std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t base = begin >> line_shift_ << line_shift_;
     auto line = std::find_if(lines_.rbegin(), lines_.rend(), [&](const Line& l) { return l.base == base; });
     if (line == lines_.rend()) {
-        lines_.push_back({base, begin, end, 0});
+        lines_.push_back({base, begin, end, 0, 0, 0});
         line = lines_.rbegin();
     }
     line->low = std::min(line->low, begin);
     line->high = std::max(line->high, end);
+    line->bytes += end - begin;
+    for (std::uint64_t piece = (begin - base) >> Segment::kPieceShift;
+         piece <= (end - 1 - base) >> Segment::kPieceShift; ++piece)
+        line->pieces |= std::uint64_t{1} << std::min<std::uint64_t>(piece, 63);
     const auto first = (begin - base) >> sector_shift_, last = (end - 1 - base) >> sector_shift_;
     line->sectors |= static_cast<std::uint32_t>((std::uint64_t{2} << last) - (std::uint64_t{1} << first));
 }
 
 void Coalescer::add_runs(const Line& line) {
+    const bool partial = line.bytes < static_cast<std::uint64_t>(std::popcount(line.pieces)) << Segment::kPieceShift;
     for (std::uint32_t sectors = line.sectors; sectors != 0;) {
         const auto first = static_cast<std::uint32_t>(std::countr_zero(sectors));
         const auto count = static_cast<std::uint32_t>(std::countr_one(sectors >> first));
-        segments_.push_back({line.base + (std::uint64_t{first} << sector_shift_), count << sector_shift_});
+        const std::uint32_t begin = first << sector_shift_, bytes = count << sector_shift_;
+        segments_.push_back({line.base + begin, bytes, pieces_in(line.pieces, begin, bytes), partial});
         sectors &= ~static_cast<std::uint32_t>(((std::uint64_t{1} << count) - 1) << first);
     }
 }
@@ -119,7 +133,7 @@ void Coalescer::add_smallest(const Line& line) {
     for (const auto size : sizes_) {
         const std::uint64_t base = line.low / size * size;
         if (line.high > base + size) continue;
-        segments_.push_back({base, size});
+        segments_.push_back({base, size, std::max(1U, size >> Segment::kPieceShift)});
         return;
     }
 }

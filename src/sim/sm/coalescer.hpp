@@ -14,6 +14,11 @@ namespace gputomo::sim {
 struct Segment {
     std::uint64_t address = 0;
     std::uint32_t bytes = 0;
+    std::uint32_t pieces = 0;  ///< of kPieceBytes that the threads touch
+    bool partial = false;      ///< the threads touch only a part of these
+
+    static constexpr int kPieceShift = 5;
+    static constexpr std::uint32_t kPieceBytes = 1U << kPieceShift;  ///< what DRAM and caches keep track of
 };
 
 class Coalescer {
@@ -40,6 +45,8 @@ private:
         std::uint64_t low = 0;      ///< first byte touched
         std::uint64_t high = 0;     ///< first byte behind the last one touched
         std::uint32_t sectors = 0;  ///< touched
+        std::uint64_t pieces = 0;   ///< touched, of Segment::kPieceBytes; of large lines the first 64
+        std::uint64_t bytes = 0;    ///< touched, counted for each thread
     };
     Coalescer() = default;
     void use_cache(const machine::Cache& cache);

@@ -102,7 +102,7 @@ void Engine::make_schedulers() {
     const UnitTimes all_free(setup_.costs.unit_count(), 0.0);
     block_state_.sms.resize(sms);
     load_store_.state.banks_free.assign(sms, 0.0);
-    load_store_.state.lines_free.assign(sms, 0.0);
+    for (auto& free : load_store_.state.ports_free) free.assign(sms, 0.0);
     sm_units_.assign(sms, all_free);
     next_scheduler_.assign(sms, 0);
     schedulers_.resize(sms * per_sm);

@@ -18,10 +18,16 @@ constexpr double kStoreQueueCycles = 1000;
 /// Cycles between two transactions of one instruction, where departure() names no other number.
 constexpr double kTransactionSpacing = 1;
 
-/// Cycles for which the first cache of an SM is busy with a line of a load or an atomic, and with one of a store. An
-/// H200 takes 1.04 and 2.01 for warps whose threads access a line each. No description has a value for them; larger
-/// ones make scattered accesses slower in proportion.
-constexpr double kLoadLine = 1, kStoreLine = 2;
+/// Cycles for which the storage of an SM is busy with a line of a load or an atomic, if the description has no
+/// transaction_interval. An H100 takes 8.5 cycles for 32 lines whose words lie in different banks. A larger one makes
+/// scattered loads slower in proportion.
+constexpr double kLoadLine = 0.25;
+/// Cycles for which the storage is busy with a sector of a store, and with a line that is written in part. An H100
+/// takes 4.0 cycles for a whole line, 64 for 32 lines with a word each, 48 for 32 words in 16 lines and 40 for 32 words
+/// in 8. Larger ones make stores slower in proportion.
+constexpr double kStoreSector = 1, kStorePartial = 1;
+/// Cycles of a transaction on a path that is only known to take one access at a time: less than any clock shows.
+constexpr double kInNoTime = 1e-9;
 /// The compute capability from which all global accesses pass through one cache with shared memory (Volta).
 constexpr std::int64_t kOneCacheFrom = 7;
 
@@ -58,29 +64,36 @@ void take_slots(const LoadStoreSpec& spec, std::size_t served, double slots, Acc
     times.warp_free = std::max(times.warp_free, now + extra);
 }
 
-/// Whether transactions on this path pass through the SM's first cache one after the other, whichever warp they belong
-/// to.
-bool pass_in_turn(const LoadStoreSpec& spec, PathKind path) {
-    return spec.takes_lines_in_turn && path == PathKind::global;
-}
-
 bool is_global_load(const Transaction& transaction) {
     return transaction.path == PathKind::global && transaction.kind == AccessKind::load;
 }
 
-/// Cycles from the departure of an instruction's first transaction to that of its transaction number `index`.
-double departure(const LoadStoreSpec& spec, const Transaction& transaction, std::size_t index) {
-    const auto number = static_cast<double>(index);
-    if (pass_in_turn(spec, transaction.path))
-        return number * (transaction.kind == AccessKind::store ? kStoreLine : kLoadLine);
-    return is_global_load(transaction) ? spec.global_loads.departure(index) : number * kTransactionSpacing;
+/// Cycles for which the transactions occupy the path's stage of the SM.
+double occupancy(const LoadStoreUnit& unit, const LoadPort& port, const WarpAccess& access,
+                 const std::vector<Segment>& segments) {
+    const MemoryInstruction& instruction = access.instruction;
+    double cycles = 0;
+    if (instruction.kind == AccessKind::store) {
+        for (const Segment& segment : segments)
+            cycles += kStoreSector * segment.pieces + (segment.partial ? kStorePartial : 0);
+        return cycles;
+    }
+    cycles = std::max(port.access * instruction.fetches, static_cast<double>(segments.size()) * port.transaction);
+    if (port.of_storage && segments.size() > 1)
+        cycles = std::max(
+            cycles, unit.spec.banks.access(access.addresses, access.mask, {.bytes = instruction.bytes}).occupancy);
+    return cycles;
 }
 
-/// Cycles by which a transaction comes later when DRAM serves it. The description puts the transactions of a lone
-/// warp's global load farther apart than they pass through the first cache.
-double delay_of_dram(const LoadStoreSpec& spec, const Transaction& transaction, std::size_t index) {
-    if (!is_global_load(transaction)) return 0;
-    return spec.global_loads.departure(index) - departure(spec, transaction, index);
+/// Cycles from the departure of an instruction's first transaction to that of its transaction number `index`. For paths
+/// whose transactions do not wait for those of other warps.
+double departure(const LoadStoreSpec& spec, const Transaction& transaction, std::size_t index) {
+    return is_global_load(transaction) ? spec.global_loads.departure(index)
+                                       : static_cast<double>(index) * kTransactionSpacing;
+}
+
+double& free_time(LoadStoreState& state, const LoadPort& port, PathKind path, std::uint32_t sm) {
+    return port.of_storage ? state.banks_free[sm] : state.ports_free[static_cast<std::size_t>(path)][sm];
 }
 
 AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const PathAccess& on, double now) {
@@ -94,19 +107,29 @@ AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const Pat
                             .request = ++unit.state.requests};
     const auto& segments = on.coalescer.merge(access.addresses, access.mask, on.bytes);
     AccessTimes times = at_once(now);
-    const bool in_turn = pass_in_turn(spec, on.path);
-    double& free = unit.state.lines_free[access.sm];
-    const double first = in_turn ? std::max(now, free) : now;
+    const LoadPort& port = spec.ports[static_cast<std::size_t>(on.path)];
+    double first = now, spacing = 0;
+    if (port.transaction > 0) {
+        double& free = free_time(unit.state, port, on.path, access.sm);
+        const double cycles = occupancy(unit, port, access, segments);
+        first = std::max(now, free);
+        free = first + cycles;
+        spacing = cycles / static_cast<double>(segments.size());
+    }
     for (std::size_t i = 0; i < segments.size(); ++i) {
         transaction.address = segments[i].address;
         transaction.bytes = segments[i].bytes;
-        const double leaves = first + departure(spec, transaction, i);
-        times.warp_free = std::max(times.warp_free, leaves);
-        double done = unit.memory.access(transaction, leaves);
-        if (unit.memory.reached_dram()) done += delay_of_dram(spec, transaction, i);
-        times.done = std::max(times.done, done);
+        transaction.touched = segments[i].pieces * Segment::kPieceBytes;
+        transaction.partial = segments[i].partial;
+        const double after = port.transaction > 0 ? static_cast<double>(i) * spacing : departure(spec, transaction, i);
+        times.warp_free = std::max(times.warp_free, first + after);
+        double done = unit.memory.access(transaction, first + after);
+        // The description puts the transactions of a lone warp's global load farther apart, where DRAM serves them.
+        if (is_global_load(transaction) && unit.memory.reached_dram())
+            done += std::max(0.0, spec.global_loads.departure(i) - after);
+        times.done =
+            std::max(times.done, done + std::max(0.0, now + static_cast<double>(i) * port.spacing - first - after));
     }
-    if (in_turn) free = first + departure(spec, transaction, segments.size());
     if (instruction.kind == AccessKind::load && on.path == PathKind::global && in_both_halves(access.mask))
         times.done += spec.global_loads.whole_warp();
     if (instruction.kind == AccessKind::store)
@@ -120,7 +143,9 @@ AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const Pat
 AccessTimes access_shared(LoadStoreUnit& unit, const WarpAccess& access, double now) {
     const bool atomic = access.instruction.kind == AccessKind::atomic;
     const auto banks = unit.spec.banks.access(access.addresses, access.mask,
-                                              {.bytes = access.instruction.bytes, .broadcasts = !atomic});
+                                              {.bytes = access.instruction.bytes,
+                                               .broadcasts = !atomic,
+                                               .pairs = access.instruction.kind == AccessKind::load});
     double& free = unit.state.banks_free[access.sm];
     const double start = std::max(now, free);
     free = start + banks.occupancy;
@@ -165,6 +190,34 @@ AccessTimes access_local(LoadStoreUnit& unit, const WarpAccess& access, double n
 
 }  // namespace
 
+namespace {
+
+double given_interval(const machine::Real& field, PathKind path, std::string_view name) {
+    return field ? need_rate(field, fmt::format("paths.{}.{}", kPathNames[static_cast<std::size_t>(path)], name)) : 0;
+}
+
+LoadPort port_of(const machine::Machine& machine, PathKind kind) {
+    const auto described = machine.paths.find(std::string(kPathNames[static_cast<std::size_t>(kind)]));
+    if (described == machine.paths.end())
+        return kind == PathKind::local ? port_of(machine, PathKind::global) : LoadPort{};
+    const machine::Path& path = described->second;
+    LoadPort port{.access = given_interval(path.access_interval, kind, "access_interval"),
+                  .transaction = given_interval(path.transaction_interval, kind, "transaction_interval")};
+    const bool global = kind == PathKind::global || kind == PathKind::local;
+    // GlobalLoads applies the cost of global loads.
+    if (!global && path.transaction_cost)
+        port.spacing = given_interval(path.transaction_cost, kind, "transaction_cost");
+    if (global && machine.identity.compute_capability_major.value_or(0) >= kOneCacheFrom) {
+        port.of_storage = true;
+        if (port.transaction == 0) port.transaction = kLoadLine;
+    }
+    // A path that takes an access at a time takes its transactions in no time if nothing else is known.
+    if (port.transaction == 0 && port.access > 0) port.transaction = kInNoTime;
+    return port;
+}
+
+}  // namespace
+
 LoadStoreSpec load_store_spec_of(const machine::Machine& machine, const GlobalLoads& global_loads) {
     LoadStoreSpec spec{.banks = SharedBanks(machine.shared),
                        .global_loads = global_loads,
@@ -179,7 +232,8 @@ LoadStoreSpec load_store_spec_of(const machine::Machine& machine, const GlobalLo
     // Kepler, Maxwell and Pascal load .nc through the texture cache; from Volta on it is the L1.
     const auto major = machine.identity.compute_capability_major.value_or(0);
     spec.read_only_is_texture = major >= 3 && major <= 6;
-    spec.takes_lines_in_turn = major >= kOneCacheFrom;
+    for (std::size_t kind = 0; kind < kPathNames.size(); ++kind)
+        spec.ports[kind] = port_of(machine, static_cast<PathKind>(kind));
     return spec;
 }
 
@@ -209,10 +263,12 @@ AccessTimes access(LoadStoreUnit& unit, const WarpAccess& access, double now) {
 }
 
 std::string describe(const LoadStoreState& state, std::uint32_t sm) {
-    return fmt::format(
-        "load/store unit of SM {}: shared memory banks free from cycle {:.0f}; first cache free for lines of global "
-        "accesses from cycle {:.0f}; {} requests of all SMs",
-        sm, state.banks_free[sm], state.lines_free[sm], state.requests);
+    std::string text =
+        fmt::format("load/store unit of SM {}: shared memory banks free from cycle {:.0f}", sm, state.banks_free[sm]);
+    for (std::size_t kind = 0; kind < kPathNames.size(); ++kind)
+        if (state.ports_free[kind][sm] > 0)
+            text += fmt::format("; {} path free from cycle {:.0f}", kPathNames[kind], state.ports_free[kind][sm]);
+    return text + fmt::format("; {} requests of all SMs", state.requests);
 }
 
 }  // namespace gputomo::sim

@@ -16,6 +16,14 @@
 
 namespace gputomo::sim {
 
+/// The stage of an SM that takes the transactions of a path one after the other, whichever warps they come from.
+struct LoadPort {
+    double access = 0;        ///< fewest cycles between two loads
+    double transaction = 0;   ///< cycles of a transaction; 0: transactions do not wait for those of other warps
+    double spacing = 0;       ///< cycles by which each further transaction of a load comes back later, at least
+    bool of_storage = false;  ///< the stage is that of shared memory, because both are in one storage
+};
+
 struct LoadStoreSpec {
     SharedBanks banks;
     GlobalLoads global_loads;
@@ -25,8 +33,9 @@ struct LoadStoreSpec {
     std::array<double, kPathNames.size()> path_slots{1, 1, 1, 1, 1};  ///< issue slots of an access, by PathKind
     std::uint32_t served_per_issue = 0;  ///< transactions or bank-conflict ways that one issue serves; 0: all
     bool read_only_is_texture = false;   ///< ld.global.nc takes the texture path
-    bool takes_lines_in_turn = false;    ///< the SM's first cache takes one line of a global access after the other
+    std::array<LoadPort, kPathNames.size()> ports{};  ///< by PathKind
 };
+/// Throws InputError for intervals that are not positive.
 [[nodiscard]] LoadStoreSpec load_store_spec_of(const machine::Machine& machine, const GlobalLoads& global_loads);
 
 /// Merge the lanes' addresses into transactions. They keep no state between two instructions.
@@ -39,8 +48,9 @@ struct Coalescers {
 };
 
 struct LoadStoreState {
-    std::vector<double> banks_free;          ///< by SM: when the banks of shared memory can take an access
-    std::vector<double> lines_free;          ///< by SM: when the first cache can take the next line of a global access
+    std::vector<double> banks_free;  ///< by SM: when the banks of shared memory can take an access
+    /// By PathKind and SM: when the path can take the next transaction. Unused where banks_free says it.
+    std::array<std::vector<double>, kPathNames.size()> ports_free;
     std::uint64_t requests = 0;              ///< warp instructions that went to the memory system
     std::uint64_t bank_conflict_cycles = 0;  ///< of shared memory
 };
@@ -60,6 +70,7 @@ struct MemoryInstruction {
     std::uint32_t element_bytes = 4;
     bool moves_data = true;   ///< false: a prefetch
     bool texture = false;     ///< takes the texture path
+    double fetches = 1;       ///< of a texture: one-dimensional fetches of 4 bytes that would take as long
     bool skips_near = false;  ///< .cg, .cv, .volatile: not served by the SM's own caches
     bool read_only = false;   ///< .nc
 };

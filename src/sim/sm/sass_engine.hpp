@@ -39,6 +39,7 @@ struct SassNeeds {
     std::uint8_t wait = 0;   ///< a bit for each dependence barrier to wait for
     std::uint8_t write_barrier = sass::kNoBarrier;
     std::uint8_t read_barrier = sass::kNoBarrier;
+    float slots = 1;                  ///< issue slots without register bank conflicts
     std::uint8_t conflict_slots = 0;  ///< issue slots that register bank conflicts add
     bool on_cores = false;            ///< runs on the CUDA cores
     /// Registers that it reads or writes; 0xFF: none. The host fetches them into its caches ahead of the issue.

@@ -63,12 +63,24 @@ std::uint32_t SharedBanks::ways_of(const std::array<std::uint64_t, 32>& addresse
     return ways;
 }
 
+bool SharedBanks::are_pairs(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask, std::size_t apart) {
+    for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+        const auto lane = static_cast<std::size_t>(std::countr_zero(left)), other = lane ^ apart;
+        if ((mask >> other & 1) != 0 && addresses[lane] != addresses[other]) return false;
+    }
+    return true;
+}
+
 SharedBanks::Access SharedBanks::access(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask,
                                         Request request) const {
     Access total;
     std::uint32_t groups = 0;
     // A group moves group_ x 4 bytes, so that it has fewer threads where their elements are wider.
-    const std::uint32_t threads = std::max<std::uint32_t>(1, group_ * 4 / std::max<std::uint32_t>(4, request.bytes));
+    std::uint32_t threads = std::max<std::uint32_t>(1, group_ * 4 / std::max<std::uint32_t>(4, request.bytes));
+    // Twice as many where each thread reads with a neighbour, or with the next but one.
+    if (request.pairs && threads < group_ && group_ == kWarpThreads &&
+        (are_pairs(addresses, mask, 1) || are_pairs(addresses, mask, 2)))
+        threads *= 2;
     for (std::uint32_t first = 0; first < kWarpThreads; first += threads) {
         const std::uint32_t group = threads >= kWarpThreads ? mask : mask & (((1U << threads) - 1) << first);
         if (group == 0) continue;

@@ -21,7 +21,9 @@ public:
     };
     struct Request {
         std::uint32_t bytes = 4;  ///< of each thread
-        bool broadcasts = true;   ///< a word that several threads read is served once; false for atomics
+        bool broadcasts = true;   ///< a word that several threads want is served once; false for atomics
+        /// Words of 8 and 16 bytes take half as long where the threads ask for them in pairs, as loads of an H100 do.
+        bool pairs = false;
     };
     /// One access by the lanes in `mask`. Threads of a group that touch different words of one bank are served one
     /// after the other (Volkov 2016, 2.6).
@@ -29,6 +31,9 @@ public:
                                 Request request) const;
 
 private:
+    /// Whether each two threads in `mask` whose numbers differ by the bit `apart` have the same address.
+    [[nodiscard]] static bool are_pairs(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask,
+                                        std::size_t apart);
     /// Accesses to the worst bank by the lanes in `mask`.
     [[nodiscard]] std::uint32_t ways_of(const std::array<std::uint64_t, 32>& addresses, std::uint32_t mask,
                                         Request request) const;
