@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <unordered_map>
 
@@ -141,6 +142,10 @@ public:
         if (!from.empty()) std::memcpy(at(to, from.size(), "copy to device"), from.data(), from.size());
     }
     void copy_to_host(std::span<std::byte> to, device::Address from) override {
+        if (memory_is_incomplete_)
+            throw DeviceError(
+                "copy to host: only a sample of a launch's blocks was simulated, so memory is incomplete; simulate "
+                "the whole launch");
         if (!to.empty()) std::memcpy(to.data(), at(from, to.size(), "copy to host"), to.size());
     }
     void fill_u32(device::Address to, std::uint32_t value, std::size_t count) override {
@@ -182,6 +187,8 @@ public:
         state.other_processes = 0;
         return state;
     }
+    void sample(std::optional<SamplingPlan> plan) override { sampling_ = plan; }
+    [[nodiscard]] const SampledBlocks& sampled_blocks() const override { return sampled_; }
     [[nodiscard]] const Counters& counters() const override { return counters_; }
     [[nodiscard]] const ExecutedCode& executed_code() const override { return executed_; }
 
@@ -202,7 +209,7 @@ public:
 private:
     void set_clock_offsets();
     [[nodiscard]] LaunchSetup setup_of(const device::Launch& launch, std::uint64_t frame_bytes);
-    device::LaunchResult finish(double cycles);
+    device::LaunchResult finish(const LaunchTime& time);
     /// Address of the barrier of a cooperative launch, on which no block has arrived.
     std::uint64_t grid_barrier();
     /// Address of the memory behind local memory, which is kept from launch to launch.
@@ -222,6 +229,9 @@ private:
     std::uint64_t grid_barrier_ = 0;
     Counters counters_;
     ExecutedCode executed_;
+    std::optional<SamplingPlan> sampling_;
+    SampledBlocks sampled_;
+    bool memory_is_incomplete_ = false;
 };
 
 /// Clock registers start at random values; SMs of one clock.scope share theirs.
@@ -261,8 +271,16 @@ std::uint64_t Gpu::local_memory(std::uint64_t frame_bytes) {
 LaunchSetup Gpu::setup_of(const device::Launch& launch, std::uint64_t frame_bytes) {
     counters_ = {};
     executed_ = {};
-    return {machine_, launch,         memory_, *memory_system_,          textures_,
-            costs_,   clock_offsets_, now_ns_, local_memory(frame_bytes)};
+    return {.machine = machine_,
+            .launch = launch,
+            .memory = memory_,
+            .memory_system = *memory_system_,
+            .textures = textures_,
+            .costs = costs_,
+            .clock_offsets = clock_offsets_,
+            .start_ns = now_ns_,
+            .local_address = local_memory(frame_bytes),
+            .sampling = sampling_};
 }
 
 device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& launch) {
@@ -274,25 +292,31 @@ device::LaunchResult Gpu::run(const LoadedMachineCode& kernel, const device::Lau
     LaunchSetup setup = setup_of(launch, kernel.program.local_bytes);
     if (kernel.program.uses_grid_barrier) setup.grid_barrier = grid_barrier();
     std::vector<std::uint64_t> executed;
-    const double cycles = run_launch(setup, kernel, counters_, executed);
+    const LaunchTime time = run_launch(setup, kernel, counters_, executed);
     executed_.language = ExecutedCode::Language::sass;
     std::vector<std::uint64_t> by_assumption(kernel.costs.assumptions.size());
     for (std::size_t at = 0; at < executed.size(); ++at)
         if (const auto row = kernel.costs.assumed_of[at]; row != SassCosts::kTimed) by_assumption[row] += executed[at];
+    const auto simulated = std::max<std::uint64_t>(1, std::reduce(executed.begin(), executed.end()));
+    const double of_launch = static_cast<double>(counters_.warp_instructions) / static_cast<double>(simulated);
     for (std::size_t row = 0; row < by_assumption.size(); ++row)
         if (by_assumption[row] != 0)
-            executed_.assumed.push_back({kernel.costs.assumptions[row].operation,
-                                         kernel.costs.assumptions[row].assumption, by_assumption[row]});
-    return finish(cycles);
+            executed_.assumed.push_back(
+                {kernel.costs.assumptions[row].operation, kernel.costs.assumptions[row].assumption,
+                 static_cast<std::uint64_t>(std::llround(static_cast<double>(by_assumption[row]) * of_launch))});
+    return finish(time);
 }
 
-device::LaunchResult Gpu::finish(double cycles) {
+device::LaunchResult Gpu::finish(const LaunchTime& time) {
+    sampled_ = time.sampled;
+    memory_is_incomplete_ |= !sampled_.complete();
     counters_.profiler_cycles =
         counters_.cycles + static_cast<std::uint64_t>(std::llround(machine_.launch.profiler_cycles.value_or(0)));
     double drift = 1;
     if (options_.noise.clock_drift > 0)
         drift += options_.noise.clock_drift * (2 * static_cast<double>(random_() >> 11) * 0x1p-53 - 1);
-    const double elapsed = cycles * 1e3 / (*machine_.clock.sm_mhz * drift) + machine_.launch.empty_kernel.value_or(0);
+    const double elapsed =
+        time.cycles * 1e3 / (*machine_.clock.sm_mhz * drift) + machine_.launch.empty_kernel.value_or(0);
     now_ns_ += elapsed;
     // The time between two launches varies.
     const auto pause = static_cast<std::int64_t>(random_() % kMostPause);

@@ -3,12 +3,14 @@
 
 #include "device/device.hpp"
 #include "machine/machine.hpp"
-#include "sim/memory/noise.hpp"
-#include "sim/sm/counters.hpp"
 #include "sim/exec/texture.hpp"
+#include "sim/memory/noise.hpp"
+#include "sim/sampling.hpp"
+#include "sim/sm/counters.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,11 @@ public:
     /// Its memory and its description, for executing code without timing.
     [[nodiscard]] virtual DeviceMemory& memory() = 0;
     [[nodiscard]] virtual const machine::Machine& machine() const = 0;
+    /// From now on, launches are sampled as the plan says; without one they are simulated as a whole, as they are from
+    /// the start. A sampled launch leaves memory incomplete: copy_to_host() then throws DeviceError.
+    virtual void sample(std::optional<SamplingPlan> plan) = 0;
+    /// How much of the last finished launch was simulated.
+    [[nodiscard]] virtual const SampledBlocks& sampled_blocks() const = 0;
     /// Counters of the last finished launch.
     [[nodiscard]] virtual const Counters& counters() const = 0;
     /// What the last finished launch executed.

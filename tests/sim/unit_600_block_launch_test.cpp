@@ -25,7 +25,7 @@ TEST_F(BlockLaunch601, BlocksStartInOrderUntilTheSmIsFull) {
 
 using BlockLaunch602 = FiveBlocks;
 TEST_F(BlockLaunch602, NoBlockStartsBehindTheLastOne) {
-    state.started = 4;
+    state.next = 4;
     EXPECT_EQ(start_block(spec, state, 0, 0)->block, 4U);
     EXPECT_FALSE(start_block(spec, state, 1, 0));
 }

@@ -25,6 +25,8 @@ public:
     [[nodiscard]] bool reached_dram() const override { return false; }
     void begin_launch() override {}
     void set_aside(std::uint64_t) override {}
+    [[nodiscard]] std::uint64_t filled_lines() const override { return 0; }
+    void fill_with_strangers(std::uint64_t) override {}
     void drain_counters(MemoryCounters&) override {}
 
 private:

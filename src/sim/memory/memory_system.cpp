@@ -104,6 +104,20 @@ void MemoryModel::begin_launch() {
     base_ = std::ceil(latest_);
 }
 
+std::uint64_t MemoryModel::filled_lines() const {
+    std::uint64_t lines = 0;
+    for (const auto& [key, level] : levels_.caches)
+        if (level.scope == Scope::gpu)
+            for (const auto& instance : level.instances) lines += instance.filled();
+    return lines;
+}
+
+void MemoryModel::fill_with_strangers(std::uint64_t lines) {
+    for (auto& [key, level] : levels_.caches)
+        if (level.scope == Scope::gpu)
+            for (auto& instance : level.instances) instance.fill_with_strangers(lines / level.instances.size());
+}
+
 void MemoryModel::drain_counters(MemoryCounters& counters) {
     counters.memory_transactions += std::exchange(transactions_, 0);
     counters.dram_bytes += std::exchange(dram_bytes_, 0);

@@ -82,6 +82,11 @@ public:
     virtual void begin_launch() = 0;
     /// The blocks of the launch take `shared_bytes` of each SM's shared memory, which may share storage with a cache.
     virtual void set_aside(std::uint64_t shared_bytes) = 0;
+    /// Lines of the caches of the whole GPU that hold data.
+    [[nodiscard]] virtual std::uint64_t filled_lines() const = 0;
+    /// Fills up to `lines` empty lines of these caches with data that nothing asks for, as blocks would do that are not
+    /// simulated. They are dirty as often as those that hold data already, so that their eviction writes to DRAM.
+    virtual void fill_with_strangers(std::uint64_t lines) = 0;
     /// Adds hits, misses and bytes since the last call to `counters`. A lookup that finds only some of its sectors is a
     /// miss. Caches count under their key, TLBs under "tlbs." and their key, because a cache and a TLB may have the
     /// same key.

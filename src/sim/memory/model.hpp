@@ -50,6 +50,8 @@ public:
     [[nodiscard]] bool reached_dram() const override { return reached_dram_; }
     void begin_launch() override;
     void set_aside(std::uint64_t shared_bytes) override { storage_.set_aside(shared_bytes); }
+    [[nodiscard]] std::uint64_t filled_lines() const override;
+    void fill_with_strangers(std::uint64_t lines) override;
     void drain_counters(MemoryCounters& counters) override;
 
 private:

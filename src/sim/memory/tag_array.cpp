@@ -1,6 +1,7 @@
 #include "sim/memory/tag_array.hpp"
 
 #include <algorithm>
+#include <random>
 #include <utility>
 
 namespace gputomo::sim {
@@ -8,6 +9,9 @@ namespace {
 
 /// Up to this many ways a search is as fast as a hash.
 constexpr std::uint32_t kMostWaysToSearch = 32;
+
+/// Numbers from here on are of no block that memory holds.
+constexpr std::uint64_t kFirstStranger = std::uint64_t{1} << 40;
 
 /// Parity of the bits by folding; std::popcount is a function call on x86-64 without extensions.
 std::uint32_t parity(std::uint64_t bits) {
@@ -113,6 +117,29 @@ TagArray::Found TagArray::lookup(std::uint64_t address, Sectors sectors, bool al
     line = {0, sectors, 0, 0};
     replacement_->fill(set, way);
     return found;
+}
+
+void TagArray::fill_with_strangers(std::uint64_t blocks) {
+    std::vector<Line> residents;
+    for (std::uint32_t set = 0; set < filled_.size(); ++set)
+        for (std::uint32_t way = 0; way < filled_[set]; ++way) residents.push_back(lines_[first_[set] + way]);
+    if (residents.empty() || geometry_->data_lines != 0) return;
+    std::minstd_rand random;
+    for (bool has_room = true; has_room && blocks != 0;) {
+        has_room = false;
+        for (std::uint32_t set = 0; set < filled_.size() && blocks != 0; ++set) {
+            if (filled_[set] == geometry_->set_ways[set]) continue;
+            const std::uint32_t way = filled_[set]++;
+            const std::size_t slot = first_[set] + way;
+            tags_[slot] = kFirstStranger + slot;
+            if (index_) index_->assign(static_cast<std::uint32_t>(slot), tags_[slot]);
+            const Line& like = residents[random() % residents.size()];
+            lines_[slot] = {0, like.valid, like.dirty, 0};
+            replacement_->fill(set, way);
+            --blocks;
+            has_room = true;
+        }
+    }
 }
 
 bool TagArray::mark_dirty(std::uint64_t address, Sectors sectors) {

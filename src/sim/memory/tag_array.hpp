@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -37,6 +38,12 @@ public:
     /// Makes `sectors` of the block dirty and returns true if they are resident. This belongs to the lookup before it,
     /// so that the policy sees no second use.
     bool mark_dirty(std::uint64_t address, Sectors sectors);
+
+    /// Ways that hold a block.
+    [[nodiscard]] std::uint64_t filled() const { return std::reduce(filled_.begin(), filled_.end(), std::uint64_t{0}); }
+    /// Fills up to `blocks` empty ways, spread evenly over the sets, with blocks of addresses that nothing has. Each is
+    /// as valid and as dirty as a resident block chosen at random.
+    void fill_with_strangers(std::uint64_t blocks);
 
     /// The sectors that [address, address + bytes) touches; the range must end within the block of `address`.
     [[nodiscard]] Sectors sectors_of(std::uint64_t address, std::uint64_t bytes) const {

@@ -17,18 +17,18 @@ BlockLaunchSpec block_launch_spec_of(const machine::LaunchCost& launch) {
 std::optional<BlockStart> start_block(const BlockLaunchSpec& spec, BlockLaunchState& state, std::uint32_t sm,
                                       double now) {
     SmOccupancy& place = state.sms[sm];
-    if (state.started >= spec.blocks || place.resident >= spec.blocks_per_sm) return std::nullopt;
+    if (state.next >= spec.blocks || place.resident >= spec.blocks_per_sm) return std::nullopt;
     ++place.resident;
     now = std::max({now, state.next_start, place.next_start});
     state.next_start = now + spec.block_interval;
     place.next_start = now + spec.warp_interval * spec.warps_per_block;
-    return BlockStart{state.started++, now};
+    return BlockStart{state.next++, now};
 }
 
 std::string describe(const BlockLaunchSpec& spec, const BlockLaunchState& state) {
     std::uint64_t resident = 0;
     for (const auto& sm : state.sms) resident += sm.resident;
-    return fmt::format("block launch: {} of {} blocks started, {} resident", state.started, spec.blocks, resident);
+    return fmt::format("block launch: {} of {} blocks started, {} resident", state.next, spec.blocks, resident);
 }
 
 }  // namespace gputomo::sim

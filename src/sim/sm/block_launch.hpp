@@ -28,8 +28,8 @@ struct SmOccupancy {
 };
 
 struct BlockLaunchState {
-    std::uint64_t started = 0;  ///< blocks; the next one has this index
-    double next_start = 0;      ///< when the GPU can start another block
+    std::uint64_t next = 0;  ///< index of the block that starts next
+    double next_start = 0;   ///< when the GPU can start another block
     std::vector<SmOccupancy> sms;
 };
 

@@ -1,5 +1,8 @@
 // The event loop: which scheduler issues next.
 #include "sim/sm/engine.hpp"
+#include "units/error.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,10 +16,28 @@ constexpr std::uint64_t kIssuesBetweenTimeChecks = 8192;
 
 }  // namespace
 
-double Engine::run() {
+LaunchTime Engine::run() {
     for (auto& scheduler : schedulers_) scheduler.available.assign(kFirstUnitSet + unit_spec_.sets.size(), 0.0);
     setup_.memory_system.begin_launch();
-    place_initial_blocks();
+    make_sampler();
+    try {
+        place_initial_blocks();
+        run_events();
+    } catch (const TimeLimitError&) {
+        throw;
+    } catch (const DeviceError& error) {
+        if (!sampler_ || !sampler_->skipped()) throw;
+        throw SamplingError(
+            fmt::format("{}\n  Blocks before it were skipped, and it may need their results: simulate the "
+                        "whole launch",
+                        error.what()));
+    }
+    const LaunchTime time = estimate_launch();
+    counters_.cycles += static_cast<std::uint64_t>(std::ceil(time.cycles));
+    return time;
+}
+
+void Engine::run_events() {
     while (live_warps_ != 0) {
         if (events_.empty()) report_deadlock();
         const auto [time, last, index] = events_.top();
@@ -25,10 +46,6 @@ double Engine::run() {
         if (time != schedulers_[index].event) continue;
         run_scheduler(index, time);
     }
-    counters_.cycles += static_cast<std::uint64_t>(std::ceil(latest_));
-    counters_.bank_conflict_cycles += load_store_.state.bank_conflict_cycles;
-    setup_.memory_system.drain_counters(counters_);
-    return latest_;
 }
 
 void Engine::update_resources(std::uint32_t index) {
@@ -98,6 +115,7 @@ void Engine::issue_from(std::uint32_t index, std::size_t position, double now) {
     if (++issued_since_check_ < kIssuesBetweenTimeChecks) return;
     issued_since_check_ = 0;
     check_time_limit();
+    check_progress();
 }
 
 }  // namespace gputomo::sim

@@ -12,6 +12,7 @@
 #include "sim/exec/special_registers.hpp"
 #include "sim/sm/barriers.hpp"
 #include "sim/sm/block_launch.hpp"
+#include "sim/sm/block_sampling.hpp"
 #include "sim/sm/control_flow.hpp"
 #include "sim/sm/execution_units.hpp"
 #include "sim/sm/fetch.hpp"
@@ -24,6 +25,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <queue>
 #include <string>
 #include <tuple>
@@ -51,6 +53,8 @@ struct KernelShape {
     int registers_per_thread = 0;
     int max_threads = 0;         ///< most threads of a block (.maxntid); 0: as many as the GPU takes
     std::size_t parameters = 0;  ///< how many
+    /// It can see what other blocks do during the launch, and may therefore need all of them.
+    bool sees_other_blocks = false;
 };
 
 /// Where a parameter lies in the kernel's parameter space.
@@ -68,7 +72,7 @@ public:
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
     virtual ~Engine() = default;
-    double run();
+    [[nodiscard]] LaunchTime run();
 
 protected:
     Engine(const LaunchSetup& setup, KernelShape shape, Counters& counters);
@@ -153,6 +157,16 @@ private:
     std::uint32_t take_warp();
     std::uint32_t take_block();
 
+    // ---- sampling (engine_sampling.cpp)
+    void make_sampler();
+    void drain_counters();
+    [[nodiscard]] Costs spent_until(double now);
+    void choose_next_block(double now);
+    void note_end(const Block& block, double now);
+    void check_progress() const;
+    LaunchTime estimate_launch();
+
+    void run_events();
     void run_scheduler(std::uint32_t index, double now);
     void issue_from(std::uint32_t index, std::size_t position, double now);
     [[nodiscard]] double next_event(std::uint32_t index);
@@ -166,6 +180,9 @@ private:
     using Event = std::tuple<double, double, std::uint32_t>;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     double latest_ = 0;  ///< the launch is not over before
+    std::optional<BlockSampler> sampler_;
+    double longest_block_ = 0;          ///< cycles of a block that has ended
+    std::uint64_t furthest_block_ = 0;  ///< behind all blocks that were started or skipped
     std::uint64_t issued_since_check_ = 0;
     std::chrono::nanoseconds deadline_;  ///< processor time of this thread
 };

@@ -134,6 +134,7 @@ std::uint32_t Engine::take_block() {
 }
 
 bool Engine::place_block(std::uint32_t sm, double now) {
+    choose_next_block(now);
     const auto start = start_block(block_spec_, block_state_, sm, now);
     if (!start) return false;
     const auto& grid = setup_.launch.grid;
@@ -144,6 +145,8 @@ bool Engine::place_block(std::uint32_t sm, double now) {
                          static_cast<std::uint32_t>(block.index / grid.x % grid.y),
                          static_cast<std::uint32_t>(block.index / grid.x / grid.y)};
     block.sm = sm;
+    block.started = start->when;
+    block.issued = 0;
     block.shared.assign(shape_.system_shared + shared_bytes_, std::byte{0});
     block.warps.clear();
     block.barriers = {};
@@ -184,6 +187,7 @@ void Engine::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32
     choose_slot(warp, blocks_[block].sm);
     warp.buffer = {};
     warp.hold = warp.gap = now;
+    warp.issued = 0;
     warp.in_use = true;
     begin_warp(warp, threads == kWarpSize ? 0xFFFFFFFF : (1U << threads) - 1, now);
     blocks_[block].warps.push_back(index);
@@ -199,11 +203,13 @@ void Engine::end_warp(std::uint32_t index, double now) {
     remove_warp(scheduler, warp.position);
     for (std::size_t i = warp.position; i < scheduler.warps.size(); ++i) warps_[scheduler.warps[i]]->position = i;
     std::erase(block.warps, index);
+    block.issued += warp.issued;
     warp.in_use = false;
     free_warps_.push_back(index);
     --live_warps_;
     release_complete_barriers(block);
     if (!block.warps.empty()) return;
+    note_end(block, now);
     --block_state_.sms[block.sm].resident;
     free_blocks_.push_back(warp.block);
     place_block(block.sm, now + block_spec_.replacement);

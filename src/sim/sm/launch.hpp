@@ -8,12 +8,14 @@
 #include "sim/machine_code/program.hpp"
 #include "sim/memory/device_memory.hpp"
 #include "sim/memory/memory_system.hpp"
+#include "sim/sampling.hpp"
 #include "sim/sm/costs.hpp"
 #include "sim/sm/counters.hpp"
 #include "sim/sm/sass_costs.hpp"
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace gputomo::sim {
@@ -45,16 +47,22 @@ struct LaunchSetup {
     double start_ns = 0;                             ///< %globaltimer at the start
     std::uint64_t local_address = 0;  ///< device memory for the local memory of all resident threads (local_memory_of)
     std::uint64_t grid_barrier = 0;   ///< device memory of a cooperative launch's barrier; 0 where there is none
+    std::optional<SamplingPlan> sampling{};
 };
 
 /// Bytes of one machine instruction where the description does not say; GPUs before Volta have 8.
 inline constexpr std::int64_t kDefaultInstructionBytes = 8;
 
-/// Runs to the end and returns the cycles it took; adds to `counters`.
-/// Throws DeviceError (illegal access, deadlock, trap: with kernel, block, warp and instruction) or TimeLimitError.
-[[nodiscard]] double run_launch(const LaunchSetup& setup, const LoadedKernel& kernel, Counters& counters);
-/// `executed` counts warp instructions by the instruction's place in the code.
-[[nodiscard]] double run_launch(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,
-                                std::vector<std::uint64_t>& executed);
+struct LaunchTime {
+    double cycles = 0;
+    SampledBlocks sampled;
+};
+
+/// Runs to the end; adds to `counters`, which are estimates where blocks were skipped. Throws DeviceError (illegal
+/// access, deadlock, trap: with kernel, block, warp and instruction), TimeLimitError, or SamplingError.
+[[nodiscard]] LaunchTime run_launch(const LaunchSetup& setup, const LoadedKernel& kernel, Counters& counters);
+/// `executed` counts warp instructions of the simulated blocks by the instruction's place in the code.
+[[nodiscard]] LaunchTime run_launch(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,
+                                    std::vector<std::uint64_t>& executed);
 
 }  // namespace gputomo::sim

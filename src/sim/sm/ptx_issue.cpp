@@ -28,6 +28,12 @@ std::vector<std::byte> parameter_bytes(const Program& program, const device::Arg
     return packed_parameters(program.name, places, program.parameter_bytes, arguments);
 }
 
+/// Loads past the SM's own cache, and atomics whose result is used.
+bool returns_shared_state(const Operation& op) {
+    if (op.space == ptx::Space::shared) return false;
+    return op.bypass_near || (op.opcode == ptx::Opcode::atom && op.destination != kNoSlot);
+}
+
 KernelShape shape_of(const LoadedKernel& kernel, const machine::Machine& machine) {
     const Program& program = kernel.program;
     const auto instruction_bytes = machine.instruction_supply.instruction_bytes.value_or(kDefaultInstructionBytes);
@@ -37,12 +43,13 @@ KernelShape shape_of(const LoadedKernel& kernel, const machine::Machine& machine
             .static_shared = program.static_shared,
             .registers_per_thread = program.registers_per_thread,
             .max_threads = program.max_threads,
-            .parameters = program.parameters.size()};
+            .parameters = program.parameters.size(),
+            .sees_other_blocks = std::ranges::any_of(program.operations, returns_shared_state)};
 }
 
 }  // namespace
 
-double run_launch(const LaunchSetup& setup, const LoadedKernel& kernel, Counters& counters) {
+LaunchTime run_launch(const LaunchSetup& setup, const LoadedKernel& kernel, Counters& counters) {
     return PtxEngine(setup, kernel, counters).run();
 }
 
@@ -147,6 +154,7 @@ void PtxEngine::issue(std::uint32_t warp_index, double now) {
     const Operation& op = operation_at(warp);
     const std::uint32_t mask = active_lanes(op, warp.registers.data(), warp.paths.current().mask);
     ++counters_.warp_instructions;
+    ++warp.issued;
     counters_.thread_instructions += static_cast<std::uint64_t>(std::popcount(mask));
     warp.hold = std::max(warp.hold, now);
     warp.gap = now + spec_.scheduler.warp_interval;

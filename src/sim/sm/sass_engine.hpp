@@ -71,6 +71,10 @@ private:
     std::array<std::vector<double>, kCount> each_;  ///< of instructions that may not have completed, in order
 };
 
+/// Whether blocks can see what others do during the launch: by a barrier of the grid, loads past the SM's own cache,
+/// or results of atomics.
+[[nodiscard]] bool sees_other_blocks(const machine_code::MachineProgram& program);
+
 class SassEngine final : public Engine {
 public:
     SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,

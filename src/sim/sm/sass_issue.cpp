@@ -39,7 +39,8 @@ KernelShape shape_of_code(const LoadedMachineCode& kernel) {
             .system_shared = program.system_shared_bytes,
             .registers_per_thread = program.registers,
             .max_threads = program.max_threads,
-            .parameters = program.parameters.size()};
+            .parameters = program.parameters.size(),
+            .sees_other_blocks = sees_other_blocks(program)};
 }
 
 SassKind kind_of(const machine_code::Step& step) {
@@ -113,8 +114,8 @@ std::vector<std::uint32_t> registers_read(const sass::Instruction& instruction, 
 
 }  // namespace
 
-double run_launch(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,
-                  std::vector<std::uint64_t>& executed) {
+LaunchTime run_launch(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,
+                      std::vector<std::uint64_t>& executed) {
     return SassEngine(setup, kernel, counters, executed).run();
 }
 
@@ -286,6 +287,7 @@ void SassEngine::issue_next(std::uint32_t index, double now) {
         path.mask & warp.state.holds({step.guard.predicate, step.guard.uniform, step.guard.invert});
     ++executed_[at];
     ++counters_.warp_instructions;
+    ++warp.issued;
     counters_.thread_instructions += static_cast<std::uint64_t>(std::popcount(mask));
     warp.hold = now + needs_[at].stall;
     warp.gap = now + spec_.scheduler.warp_interval;

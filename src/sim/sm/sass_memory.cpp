@@ -242,4 +242,31 @@ void SassEngine::wait_for_barriers(Warp& warp, const Step& step, double now) {
     warp.hold = std::max(warp.hold, when);
 }
 
+// ---- what other blocks have written --------------------------------------------------------------------------------
+
+namespace {
+
+/// Loads and atomics that return what other blocks have written.
+bool reads_shared_state(const sass::Instruction& instruction) {
+    switch (instruction.operation) {
+        case Opcode::LD:
+        case Opcode::LDG: return skips_sm(instruction);
+        case Opcode::ATOM:
+        case Opcode::ATOMG: {
+            const auto operands = instruction.operands();
+            const auto result = std::ranges::find(operands, sass::OperandKind::reg, &sass::Operand::kind);
+            return result != operands.end() && result->reg != sass::kZeroRegister;
+        }
+        default: return false;
+    }
+}
+
+}  // namespace
+
+bool sees_other_blocks(const machine_code::MachineProgram& program) {
+    return program.uses_grid_barrier || std::ranges::any_of(program.steps, [](const machine_code::Step& step) {
+               return step.instruction.form != nullptr && reads_shared_state(step.instruction);
+           });
+}
+
 }  // namespace gputomo::sim

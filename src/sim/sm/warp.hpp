@@ -15,6 +15,8 @@ struct Block {
     std::uint64_t index = 0;  ///< in the grid
     std::array<std::uint32_t, 3> coordinates{};
     std::uint32_t sm = 0;
+    double started = 0;        ///< cycle
+    std::uint64_t issued = 0;  ///< instructions of warps that have ended
     std::vector<std::byte> shared;
     std::vector<std::uint32_t> warps;  ///< indices of live warps
     BlockBarriers barriers{};
@@ -30,6 +32,7 @@ struct ResidentWarp {
     double hold = 0;      ///< earliest next issue after a clock read, a branch, a barrier or a fetch
     double gap = 0;       ///< earliest next issue, except of an instruction that is paired with the one before
     double earliest = 0;  ///< of the next instruction, as hold, operands and loads in flight allow; kNever: it waits
+    std::uint64_t issued = 0;  ///< instructions
     bool in_use = false;
 };
 
