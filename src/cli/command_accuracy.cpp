@@ -26,8 +26,9 @@ struct AccuracyOptions {
     std::string captures, device = "sim:h200", gpu = "h200", out;
     std::int64_t time_limit_ms = 600'000;
     std::uint64_t seed = 1;
+    std::uint64_t sample_above = kDefaultSampleAbove;
     int jobs = 1;
-    bool held_out = false, json = false;
+    bool held_out = false, json = false, whole = false;
 };
 
 std::vector<replay::SuiteEntry> entries_to_score(const AccuracyOptions& options) {
@@ -58,12 +59,14 @@ void score(replay::Scored& scored, const AccuracyOptions& options) {
         if (!std::filesystem::exists(folder)) throw InputError("it was not captured");
         const auto captured = capture::load(folder);
         const auto& launch = replay::launch_of(captured, scored.entry);
-        const auto gpu = open_simulated(options.device, options.seed, 0);
-        const auto simulated =
-            replay::simulate(*gpu, captured, launch, std::chrono::milliseconds(options.time_limit_ms), false);
+        replay::SimulationRequest request{.time_limit = std::chrono::milliseconds(options.time_limit_ms)};
+        if (!options.whole) request.sampling = sim::SamplingPlan{options.sample_above};
+        const auto simulated = replay::simulate([&] { return open_simulated(options.device, options.seed, 0); },
+                                                captured, launch, request);
         scored.cycles = static_cast<double>(simulated.counters.profiler_cycles);
         scored.instructions = static_cast<double>(simulated.counters.warp_instructions);
         scored.dram_bytes = static_cast<double>(simulated.counters.dram_bytes);
+        scored.blocks = simulated.blocks;
         scored.lost = lost_by(launch);
     } catch (const Error& error) {
         scored.failure = error.what();
@@ -86,6 +89,11 @@ nlohmann::ordered_json json_of_scored(const replay::Scored& scored) {
     json["dram_bytes"] = scored.dram_bytes;
     if (const auto ratio = scored.instruction_ratio()) json["instruction_ratio"] = *ratio;
     if (const auto ratio = scored.dram_ratio()) json["dram_ratio"] = *ratio;
+    if (!scored.blocks.complete()) {
+        json["sampled_blocks"] = scored.blocks.simulated;
+        json["blocks"] = scored.blocks.of;
+        json["sampling_error"] = scored.blocks.error;
+    }
     if (!scored.lost.empty()) json["not_proven"] = scored.lost;
     return json;
 }
@@ -155,6 +163,9 @@ void add_accuracy(CLI::App& parent, Action& action) {
                     "longest time that one simulation may take, in milliseconds of processor time")
         .capture_default_str()
         .positive();
+    auto above = command.add_option("--sample-above", options->sample_above, kSampleAboveHelp);
+    above.capture_default_str().seed();
+    command.add_flag("--whole", options->whole, "simulate all blocks of every launch").excludes(above);
     command.add_option("--seed", options->seed, kSeedHelp).capture_default_str().seed();
     command.add_flag("--json", options->json, "print JSON instead of the page");
     command.add_option("--out", options->out, "file for the page, in Markdown");

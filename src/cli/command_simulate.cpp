@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -31,7 +32,13 @@ struct SimulateOptions {
     std::int64_t shared = 0;
     std::int64_t time_limit_ms = 60'000;
     std::vector<int> launches;
-    bool check = false;
+    std::uint64_t sample_above = kDefaultSampleAbove;
+    bool check = false, whole = false;
+
+    [[nodiscard]] std::optional<sim::SamplingPlan> sampling() const {
+        if (whole || check || !dumps.empty()) return std::nullopt;
+        return sim::SamplingPlan{sample_above};
+    }
 };
 
 /// The simulated GPU where --device names none.
@@ -146,6 +153,8 @@ device::LaunchResult launch_kernel(device::Kernel& kernel, const device::Launch&
         return kernel.launch(launch);
     } catch (const TimeLimitError&) {
         throw;
+    } catch (const sim::SamplingError& e) {
+        throw Error(fmt::format("{} (--whole)", e.what()));
     } catch (const DeviceError& e) {
         throw Error(e.what());
     }
@@ -172,6 +181,11 @@ void print(const sim::Counters& c, Nanoseconds elapsed) {
         fmt::print("{}_hits {}\n{}_misses {}\n", name, hits, name, c.cache_misses.at(name));
 }
 
+void print(const sim::SampledBlocks& blocks) {
+    if (blocks.complete()) return;
+    fmt::print("sampled_blocks {} of {}\nsampling_error {:.2f}%\n", blocks.simulated, blocks.of, 100 * blocks.error);
+}
+
 void print(const replay::Difference& different) {
     fmt::print("differs {}: byte {} is {:#04x}; expected {:#04x}; {} of {} bytes differ\n", different.buffer,
                different.offset, different.found, different.expected, different.bytes, different.compared);
@@ -189,12 +203,17 @@ int simulate_capture(const SimulateOptions& options) {
             fmt::print("launch {} {}\n", number,
                        captured.kernels[static_cast<std::size_t>(launch.kernel->kernel)].readable);
         try {
-            const auto gpu =
-                open_simulated(options.device.empty() ? kDefaultOfCaptures : options.device, options.seed, 0);
+            const auto make_gpu = [&] {
+                return open_simulated(options.device.empty() ? kDefaultOfCaptures : options.device, options.seed, 0);
+            };
+            const auto gpu = make_gpu();
             check_machine_code(*gpu);
-            const auto simulated = replay::simulate(*gpu, captured, launch,
-                                                    std::chrono::milliseconds(options.time_limit_ms), options.check);
+            const auto simulated = replay::simulate(make_gpu, captured, launch,
+                                                    {.time_limit = std::chrono::milliseconds(options.time_limit_ms),
+                                                     .compares_results = options.check,
+                                                     .sampling = options.sampling()});
             print(simulated.counters, simulated.elapsed);
+            print(simulated.blocks);
             print(simulated.code, simulated.counters, *gpu);
             for (const auto& different : simulated.differences) print(different);
             if (options.check && simulated.differences.empty()) fmt::print("results as captured\n");
@@ -227,8 +246,10 @@ int simulate(SimulateOptions& options) {
     launch.arguments = arguments.packed;
     std::vector<Dump> dumps;
     for (const auto& dump : options.dumps) dumps.push_back(dump_from(dump, arguments.buffers, inputs_of(options)));
+    gpu->sample(options.sampling());
     const auto result = launch_kernel(module->kernel(options.kernel), launch);
     print(gpu->counters(), result.elapsed);
+    print(gpu->sampled_blocks());
     const auto& executed = gpu->executed_code();
     if (!options.code.empty() || executed.language != sim::ExecutedCode::Language::ptx)
         print(executed, gpu->counters(), *gpu);
@@ -269,6 +290,12 @@ void add_simulate(CLI::App& parent, Action& action) {
         .add_option("--dump", options->dumps,
                     "N:FILE: write the content of buffer N, counted from 0, to FILE after the run")
         .one_value_each();
+    auto above = command.add_option("--sample-above", options->sample_above, kSampleAboveHelp);
+    above.capture_default_str().seed();
+    command
+        .add_flag("--whole", options->whole,
+                  "simulate all blocks, as --check and --dump do, which need complete results")
+        .excludes(above);
     command.add_option("--seed", options->seed, kSeedHelp).capture_default_str().seed();
     command
         .add_option("--time-limit", options->time_limit_ms,

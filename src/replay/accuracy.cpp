@@ -106,6 +106,15 @@ std::string accuracy_page(std::span<const Scored> scored, const std::string& dev
     page += fmt::format("\n## All that were simulated\n\n{}", kHeader);
     std::ranges::stable_sort(run, {}, [](const Scored* one) { return one->entry.suite + "/" + one->entry.name; });
     for (const Scored* const one : run) page += row(*one);
+    page += "\n## Of which only some blocks were simulated\n\n";
+    bool whole = true;
+    for (const Scored* const one : run) {
+        if (one->blocks.complete()) continue;
+        whole = false;
+        page += fmt::format("- {}: {} of {} blocks; the cycles may be off by {:.1f}%\n", entry_name(*one),
+                            one->blocks.simulated, one->blocks.of, 100 * one->blocks.error);
+    }
+    if (whole) page += "None.\n";
     page += "\n## What captures could not prove\n\n";
     bool proven = true;
     for (const Scored& one : scored)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "replay/suite.hpp"
+#include "sim/sampling.hpp"
 
 #include <cstddef>
 #include <initializer_list>
@@ -17,6 +18,7 @@ struct Scored {
     SuiteEntry entry;
     std::string failure;  ///< why there is no simulation; empty where there is one
     double cycles = 0, instructions = 0, dram_bytes = 0;
+    sim::SampledBlocks blocks;
     std::string lost;  ///< what the reduction of its capture could not prove; empty where there is nothing
 
     /// |simulated - measured| / measured, of cycles. An entry without a simulation counts as 1.

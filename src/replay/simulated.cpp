@@ -36,10 +36,8 @@ void copy(sim::SimulatedDevice& gpu, const capture::Buffer& buffer, device::Addr
     gpu.copy_to_device(to, std::as_bytes(std::span(content)));
 }
 
-}  // namespace
-
-Simulated simulate(sim::SimulatedDevice& gpu, const capture::Capture& capture, const capture::Launch& launch,
-                   std::chrono::milliseconds time_limit, bool compares_results) {
+Simulated simulate_on(sim::SimulatedDevice& gpu, const capture::Capture& capture, const capture::Launch& launch,
+                      const SimulationRequest& request) {
     const auto& shape = shape_of(launch);
     check_replayable(capture, launch);
     const auto& name = capture.kernels[static_cast<std::size_t>(shape.kernel)].name;
@@ -70,7 +68,7 @@ Simulated simulate(sim::SimulatedDevice& gpu, const capture::Capture& capture, c
             if (const auto address = variable(buffer)) copy(gpu, buffer, *address, reader);
     device::Launch asked{.grid = dimensions_of(shape.grid), .block = dimensions_of(shape.block)};
     asked.dynamic_shared = size_of(shape.shared_bytes);
-    asked.time_limit = time_limit;
+    asked.time_limit = request.time_limit;
     const auto info = device::kernel_info(cubin, name);
     const auto packed = parameters_of(shape, name, info.parameter_bytes);
     for (const auto& parameter : info.parameters)
@@ -79,7 +77,8 @@ Simulated simulate(sim::SimulatedDevice& gpu, const capture::Capture& capture, c
     simulated.elapsed = module->kernel(name).launch(asked).elapsed;
     simulated.counters = gpu.counters();
     simulated.code = gpu.executed_code();
-    if (!compares_results) return simulated;
+    simulated.blocks = gpu.sampled_blocks();
+    if (!request.compares_results) return simulated;
     if (!launch.results)
         throw InputError(
             fmt::format("the launch of '{}' has no results to compare with; capture it with --results", name));
@@ -91,6 +90,23 @@ Simulated simulate(sim::SimulatedDevice& gpu, const capture::Capture& capture, c
         if (const auto found = difference(buffer, made, reader)) simulated.differences.push_back(*found);
     }
     return simulated;
+}
+
+}  // namespace
+
+Simulated simulate(const GpuMaker& make_gpu, const capture::Capture& capture, const capture::Launch& launch,
+                   const SimulationRequest& request) {
+    const auto run = [&](const std::optional<sim::SamplingPlan>& sampling) {
+        const auto gpu = make_gpu();
+        gpu->sample(sampling);
+        return simulate_on(*gpu, capture, launch, request);
+    };
+    if (!request.sampling || request.compares_results) return run(std::nullopt);
+    try {
+        return run(request.sampling);
+    } catch (const sim::SamplingError&) {
+        return run(std::nullopt);
+    }
 }
 
 }  // namespace gputomo::replay

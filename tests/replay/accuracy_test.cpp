@@ -56,6 +56,13 @@ TEST(Accuracy, ThePageNamesWhatIsMissing) {
     EXPECT_EQ(all[1].instruction_ratio(), std::nullopt);
 }
 
+TEST(Accuracy, ThePageStatesTheErrorOfSampledLaunches) {
+    std::vector<Scored> all{scored("a", 1000, 1100), scored("b", 1000, 900)};
+    EXPECT_THAT(accuracy_page(all, "sim:x", "x"), HasSubstr("only some blocks were simulated\n\nNone."));
+    all[1].blocks = {.simulated = 80, .of = 1000, .error = 0.013};
+    EXPECT_THAT(accuracy_page(all, "sim:x", "x"), HasSubstr("- s/b: 80 of 1000 blocks; the cycles may be off by 1.3%"));
+}
+
 TEST(Suite, ReadsTheEntriesThatAGpuMeasured) {
     const std::string file = GPUTOMO_SOURCE_DIR "/suites/cuda-samples.json";
     const auto entries = read_suite(file, "h200", false);

@@ -122,7 +122,7 @@ protected:
         return sim::make_device(sim::completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine, {});
     }
     Simulated simulated(bool compares_results) {
-        return simulate(*h200(), capture_, last(), std::chrono::seconds(60), compares_results);
+        return simulate(h200, capture_, last(), {.compares_results = compares_results});
     }
     static std::string refusal(const Capture& from) {
         try {

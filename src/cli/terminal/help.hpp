@@ -13,6 +13,11 @@ inline constexpr const char* kLoopLengthHelp =
     "instructions in one iteration of the mixes' loop, 16 to 1000 (default: 720, or fewer where adds alone would wait "
     "for "
     "instruction fetch)";
+inline constexpr const char* kSampleAboveHelp =
+    "of launches of many blocks that would execute more warp instructions than this, simulate a sample of the blocks "
+    "and estimate the rest; the output then says sampled_blocks and sampling_error";
+/// The launches above take a minute or more as a whole, those below are exact.
+inline constexpr unsigned kDefaultSampleAbove = 50'000'000;
 inline constexpr const char* kMachineHelp = "machine.json, scan.json[.gz], or sim:NAME for a built-in description";
 inline constexpr const char* kQuietHelp = "print no progress";
 
