@@ -10,7 +10,6 @@ namespace gputomo::history {
 namespace {
 
 using machine::Leaf;
-using machine::Unit;
 using Numbers = std::vector<double>;
 
 /// Three scans of one H200 within an hour differ by at most 3.2% beyond their intervals in what was timed
@@ -24,22 +23,6 @@ constexpr std::size_t kEnoughScans = 3;
 /// A step of a normally distributed value exceeds 5 times the median step once in some 1500 times, so that a scan of
 /// 600 values has less than one such step. The median ignores the step of an earlier change.
 constexpr double kMedianSteps = 5;
-
-/// Whether the leaf is timed, so that it varies continuously. Sizes, counts and names do not.
-bool is_timed(Unit unit) {
-    switch (unit) {
-        case Unit::cycles:
-        case Unit::nanoseconds:
-        case Unit::megahertz:
-        case Unit::gigabytes_per_second:
-        case Unit::bytes_per_cycle:
-        case Unit::operations_per_cycle: return true;
-        case Unit::none:
-        case Unit::bytes:
-        case Unit::count: return false;
-    }
-    return false;
-}
 
 std::optional<Numbers> numbers_of(const Leaf& leaf) {
     if (leaf.knowledge != machine::Knowledge::known) return std::nullopt;
@@ -75,7 +58,7 @@ bool is_repeatable(const machine::Difference& change, const Run& own, const std:
         add_steps(own, i, from->size(), steps);
         for (const auto& other : others) add_steps(other, i, from->size(), steps);
         double allowed = steps.empty() ? 0 : kMedianSteps * median(steps);
-        if (is_timed(change.unit))
+        if (machine::describes_time(change.unit))
             allowed = std::max(allowed, step * std::max(std::abs((*from)[i]), std::abs((*to)[i])));
         if (std::abs((*to)[i] - (*from)[i]) > allowed) return false;
     }

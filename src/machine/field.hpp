@@ -26,6 +26,22 @@ enum class Unit {
     count,
 };
 
+/// Whether a leaf of this unit describes time. Its values vary continuously. Sizes, counts and names do not.
+[[nodiscard]] constexpr bool describes_time(Unit unit) {
+    switch (unit) {
+        case Unit::cycles:
+        case Unit::nanoseconds:
+        case Unit::megahertz:
+        case Unit::gigabytes_per_second:
+        case Unit::bytes_per_cycle:
+        case Unit::operations_per_cycle: return true;
+        case Unit::none:
+        case Unit::bytes:
+        case Unit::count: return false;
+    }
+    return false;
+}
+
 /// Where a value comes from: a citation, or a measurement.
 struct Provenance {
     std::string source;                             ///< "Wong 2010, Table III"; empty for a measurement

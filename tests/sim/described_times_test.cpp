@@ -27,7 +27,6 @@ namespace gputomo::sim::test {
 namespace {
 
 using machine::Machine;
-using machine::Unit;
 
 constexpr ptx::Target kTimedTarget{8, 0, 90};
 constexpr std::uint32_t kWarpThreads = 32;
@@ -43,21 +42,6 @@ const std::map<std::string, std::string> kNotSimulated{
     {"launch.profiler_cycles", "a profiler's: added to the counter of elapsed cycles, not to the launch's time"},
 };
 
-bool describes_time(Unit unit) {
-    switch (unit) {
-        case Unit::cycles:
-        case Unit::nanoseconds:
-        case Unit::megahertz:
-        case Unit::gigabytes_per_second:
-        case Unit::bytes_per_cycle:
-        case Unit::operations_per_cycle: return true;
-        case Unit::none:
-        case Unit::bytes:
-        case Unit::count: return false;
-    }
-    return false;
-}
-
 /// Calls visit(name, field) for each leaf that describes time. Leaves of all entries of a map share the name
 /// "caches.*.latency".
 template <class Visitor>
@@ -66,7 +50,8 @@ void visit_times(Machine& machine, Visitor&& visit) {
         using Content = std::remove_cvref_t<decltype(content)>;
         const auto visit_fields = [&](auto& fields, std::string_view separator) {
             std::remove_cvref_t<decltype(fields)>::fields(fields, [&](const machine::FieldInfo& info, auto& field) {
-                if (describes_time(info.unit)) visit(fmt::format("{}{}{}", section, separator, info.name), field);
+                if (machine::describes_time(info.unit))
+                    visit(fmt::format("{}{}{}", section, separator, info.name), field);
             });
         };
         if constexpr (requires { typename Content::mapped_type; }) {
