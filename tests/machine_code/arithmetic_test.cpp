@@ -1,5 +1,6 @@
 // Arithmetic that few kernels use, and threads that meet elsewhere than they parted, against the host.
 #include "launched.hpp"
+#include "random_bits.hpp"
 #include "sim/exec/half_format.hpp"
 
 #include <gmock/gmock.h>
@@ -22,13 +23,6 @@ protected:
     static void TearDownTestSuite() { fixture_.reset(); }
     static inline std::unique_ptr<Fixture> fixture_;
 };
-
-WordList random_bits(std::size_t count, std::uint32_t seed) {
-    std::mt19937 random(seed);
-    WordList words(count);
-    for (auto& word : words) word = static_cast<std::uint32_t>(random());
-    return words;
-}
 
 /// The layouts of mma.sync for .f64, as the PTX ISA gives them. Elements are random, so that the sum's order shows.
 void expect_product(const Fixture& fixture, const std::string& kernel, int rows, int depth) {

@@ -1,5 +1,7 @@
 // Kernels with asynchronous copies, matrix instructions, printf, assert and indirect calls, as machine code with
 // timing.
+#include "random_bits.hpp"
+
 #include "machine/json.hpp"
 #include "sim/completion.hpp"
 #include "sim/exec/half_format.hpp"
@@ -12,7 +14,6 @@
 #include <bit>
 #include <fstream>
 #include <functional>
-#include <random>
 #include <sstream>
 
 namespace gputomo::sim {
@@ -56,13 +57,6 @@ protected:
     static inline std::unique_ptr<SimulatedDevice> gpu_;
     static inline std::unique_ptr<device::Module> module_;
 };
-
-WordList random_bits(std::size_t count, std::uint32_t seed) {
-    std::mt19937 random(seed);
-    WordList words(count);
-    for (auto& word : words) word = static_cast<std::uint32_t>(random());
-    return words;
-}
 
 /// Halves from -4 to 4 in steps of a half, whose products and sums are exact.
 WordList small_halves(std::size_t count, std::uint32_t seed) {
