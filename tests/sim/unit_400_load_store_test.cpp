@@ -167,6 +167,7 @@ machine::Machine with_one_cache() {
     auto machine =
         completed(machine::load(std::filesystem::path(GPUTOMO_SOURCE_DIR) / "machines" / "h200.json")).machine;
     machine.paths.at("global").transaction_cost.set(20.0);
+    machine.paths.at("global").transaction_interval.set(0.25);
     return machine;
 }
 

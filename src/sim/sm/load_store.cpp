@@ -19,9 +19,9 @@ constexpr double kStoreQueueCycles = 1000;
 constexpr double kTransactionSpacing = 1;
 
 /// Cycles for which the storage of an SM is busy with a line of a load or an atomic, if the description has no
-/// transaction_interval. An H100 takes 8.5 cycles for 32 lines whose words lie in different banks. A larger one makes
-/// scattered loads slower in proportion.
-constexpr double kLoadLine = 0.25;
+/// transaction_interval. It takes one if the words of a warp lie in one bank. An H200 takes a quarter of a cycle if
+/// they lie in different ones. A larger one makes scattered loads slower in proportion.
+constexpr double kLoadLine = 1;
 /// Cycles for which the storage is busy with a sector of a store, and with a line that is written in part. An H100
 /// takes 4.0 cycles for a whole line, 64 for 32 lines with a word each, 48 for 32 words in 16 lines and 40 for 32 words
 /// in 8. Larger ones make stores slower in proportion.
@@ -79,7 +79,7 @@ double occupancy(const LoadStoreUnit& unit, const LoadPort& port, const WarpAcce
         return cycles;
     }
     cycles = std::max(port.access * instruction.fetches, static_cast<double>(segments.size()) * port.transaction);
-    if (port.of_storage && segments.size() > 1)
+    if (port.of_storage)
         cycles = std::max(
             cycles, unit.spec.banks.access(access.addresses, access.mask, {.bytes = instruction.bytes}).occupancy);
     return cycles;
