@@ -2,7 +2,7 @@
 #pragma once
 
 #include "replay/suite.hpp"
-#include "sim/sampling.hpp"
+#include "sim/sm/sampling_plan.hpp"
 
 #include <cstddef>
 #include <initializer_list>

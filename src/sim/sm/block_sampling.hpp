@@ -8,8 +8,8 @@
 //     |--------------|........|warm-up|-------|......|warm-up|-------|......|warm-up|--------|
 #pragma once
 
-#include "sim/sampling.hpp"
 #include "sim/sm/sampling_estimate.hpp"
+#include "sim/sm/sampling_plan.hpp"
 
 #include <cstdint>
 #include <unordered_map>

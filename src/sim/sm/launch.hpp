@@ -8,9 +8,9 @@
 #include "sim/machine_code/program.hpp"
 #include "sim/memory/device_memory.hpp"
 #include "sim/memory/memory_system.hpp"
-#include "sim/sampling.hpp"
 #include "sim/sm/costs.hpp"
 #include "sim/sm/counters.hpp"
+#include "sim/sm/sampling_plan.hpp"
 #include "sim/sm/sass_costs.hpp"
 
 #include <array>
