@@ -56,7 +56,7 @@ Results results_of(const sass::Instruction& instruction) {
         case Operation::LDG:
         case Operation::ATOM:
         case Operation::ATOMG:
-        case Operation::B2R: return {1, true};
+        case Operation::B2R:
         case Operation::ELECT: return {1, true};
         case Operation::SYNCS: {
             const auto text = instruction.form->row->modifiers;

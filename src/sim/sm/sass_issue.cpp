@@ -85,7 +85,7 @@ std::uint32_t words_of_operand(const sass::Instruction& instruction, std::size_t
         case Opcode::DFMA:
         case Opcode::DSETP: return 2;
         case Opcode::IMAD: return instruction.form->row->opcode == 0x025 && source == 2 ? 2 : 1;
-        case Opcode::DMMA: return source == 1 ? 2 : 4;
+        case Opcode::DMMA:
         case Opcode::HMMA:
         case Opcode::IMMA: return source == 1 ? 2 : 4;
         default: return 1;
