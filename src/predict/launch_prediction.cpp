@@ -86,7 +86,7 @@ private:
             for (const WarpAccess& access : block.accesses)
                 if (access.kind == AccessKind::store)
                     for (std::size_t i = access.first; i < std::size_t{access.first} + access.lines; ++i)
-                        stored += kTouchedSectorBytes * std::popcount(block.lines[i].sectors);
+                        stored += static_cast<double>(kTouchedSectorBytes) * std::popcount(block.lines[i].sectors);
         const double all = grid.read + grid.written;
         const double evicted = all > rates_.l2_bytes ? 1 - rates_.l2_bytes / all : 0;
         return {.active_sms = active_sms(),

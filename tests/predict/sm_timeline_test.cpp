@@ -118,7 +118,7 @@ TEST(SmTimeline, StoresOccupyTheirBandwidth) {
     kernel.touch(0, AccessKind::store);
     SmRates slow = rates();
     slow.stores = {.sm = 32, .gpu = 32};
-    EXPECT_THAT(kernel.run(slow).busy.at(kL2Stores), DoubleEq(16 * 128 / 32));
+    EXPECT_THAT(kernel.run(slow).busy.at(kL2Stores), DoubleEq(16 * 128 / 32.0));
     EXPECT_THAT(kernel.run(slow, {.active_sms = 4, .l2_bytes = 1 << 20}).busy.at(kL2Stores), DoubleEq(4 * 64));
 }
 
@@ -141,7 +141,7 @@ TEST(SmTimeline, WithoutContentionOnlyLatenciesCount) {
     Shares free = kAlone;
     free.contention = false;
     EXPECT_THAT(kernel.run(rates(), free).cycles, DoubleEq(kMemory));
-    EXPECT_GT(kernel.run().cycles, kMemory + 63 * 128 / 64);
+    EXPECT_GT(kernel.run().cycles, kMemory + 63 * 128 / 64.0);
 }
 
 TEST(SmTimeline, LineThatOtherSmsReadTooIsFetchedByOneOfThem) {
@@ -149,7 +149,7 @@ TEST(SmTimeline, LineThatOtherSmsReadTooIsFetchedByOneOfThem) {
     kernel.touch(0, AccessKind::load);
     Shares shared = kAlone;
     shared.first_of_gpu = 0.25;
-    EXPECT_NEAR(kernel.run(rates(), shared).dram_read_bytes, 64 * 128 / 4, 64 * 128 / 8);
+    EXPECT_NEAR(kernel.run(rates(), shared).dram_read_bytes, 64 * 128 / 4.0, 64 * 128 / 8.0);
 }
 
 }  // namespace
