@@ -211,6 +211,16 @@ TEST_F(LoadStore412, SharedMemoryWaitsForGlobalLinesInTheSameStorage) {
               "load/store unit of SM 0: shared memory banks free from cycle 133; 1 requests of all SMs");
 }
 
+using LoadStore413 = LoadStoreOfHopper;
+TEST_F(LoadStore413, AnL1InAStorageOfItsOwnDoesNotHoldUpSharedMemory) {
+    auto machine = with_one_cache();
+    machine.shared.unified_cache = {};
+    Rigged apart{machine, memory};
+    (void)apart.access({}, 100, 0x10000, 128);
+    EXPECT_EQ(apart.unit.state.banks_free[0], 0);
+    EXPECT_EQ(apart.access({.space = ptx::Space::shared}, 110, 0, 4).done, 110 + 23);
+}
+
 struct LoadStoreOfPorts : testing::Test {
     static machine::Machine described() {
         auto machine = with_one_cache();

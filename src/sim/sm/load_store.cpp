@@ -208,7 +208,9 @@ LoadPort port_of(const machine::Machine& machine, PathKind kind) {
     if (!global && path.transaction_cost)
         port.spacing = given_interval(path.transaction_cost, kind, "transaction_cost");
     if (global && machine.identity.compute_capability_major.value_or(0) >= kOneCacheFrom) {
-        port.of_storage = true;
+        const auto caches = path.caches.value_or({});
+        port.of_storage =
+            machine.shared.unified_cache && !caches.empty() && caches.front() == *machine.shared.unified_cache;
         if (port.transaction == 0) port.transaction = kLoadLine;
     }
     // A path that takes an access at a time takes its transactions in no time if nothing else is known.

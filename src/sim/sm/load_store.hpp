@@ -21,7 +21,7 @@ struct LoadPort {
     double access = 0;        ///< fewest cycles between two loads
     double transaction = 0;   ///< cycles of a transaction; 0: transactions do not wait for those of other warps
     double spacing = 0;       ///< cycles by which each further transaction of a load comes back later, at least
-    bool of_storage = false;  ///< the stage is that of shared memory, because both are in one storage
+    bool of_storage = false;  ///< the stage is that of shared memory (shared.unified_cache)
 };
 
 struct LoadStoreSpec {
