@@ -138,7 +138,7 @@ private:
             auto& traced = profile_.sms.emplace_back();
             for (std::uint64_t block = sm; block < profile_.blocks; block += sms_) {
                 if (traced.size() == kReplayedWaves * profile_.resident_blocks) break;
-                if (traced.size() > 0 && events_ > sampling_.most_events / kReplayedSms * profile_.sms.size()) break;
+                if (!traced.empty() && events_ > sampling_.most_events / kReplayedSms * profile_.sms.size()) break;
                 if (!execute(block, true)) break;
                 events_ += static_cast<std::size_t>(recorder_.counts().instructions);
                 traced.push_back(recorder_.take_trace());

@@ -248,8 +248,8 @@ TEST_F(Models, PredictExecutesBlocksOfACubin) {
 }
 
 TEST_F(Models, PredictOfALaunchNamesWhatIsWrong) {
-    const auto error = [&](const std::string& kernel, std::vector<std::string> more) {
-        const auto ran = run(profiled(kernel, std::move(more)));
+    const auto error = [&](const std::string& kernel, const std::vector<std::string>& more) {
+        const auto ran = run(profiled(kernel, more));
         EXPECT_EQ(ran.code, 2) << ran.err;
         return ran.err;
     };

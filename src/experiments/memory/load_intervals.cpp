@@ -1,6 +1,7 @@
 // How often an SM takes a load of constants, of textures and of global memory that its own caches serve.
 #include "experiments/experiments.hpp"
 
+#include "experiments/caches/known_caches.hpp"
 #include "experiments/clock/clock_watch.hpp"
 #include "measure/throughput/load_chase.hpp"
 #include "results/estimates.hpp"
@@ -10,8 +11,9 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gputomo::experiments {
@@ -54,18 +56,17 @@ public:
         : context_(context), path_(path), outcome_(outcome) {}
 
     void run(results::Trace& trace) {
-        const Pair alone = measure(1, 1, trace);
-        report_cost(alone);
-        const Pair one_warp = measure(kChains, 1, trace);
-        LoadChase chase(context_.device, {path_.path, kChains});
-        const int warps = chase.compiled().properties().max_threads_per_block / kWarpSize;
-        const Pair crowd = measure(kChains, warps, trace);
+        LoadChase one_chain(context_.device, {path_.path, 1}), chains(context_.device, {path_.path, kChains});
+        for (const auto* chase : {&one_chain, &chains}) add_code_checks(chase->compiled(), outcome_);
+        report_cost(measure(one_chain, 1, trace));
+        const int warps = chains.compiled().properties().max_threads_per_block / kWarpSize;
+        const Pair one_warp = measure(chains, 1, trace), crowd = measure(chains, warps, trace);
         report("access_interval", one_warp.same, crowd.same, warps, 1);
         report("transaction_interval", one_warp.apart, crowd.apart, warps, kWarpSize);
     }
 
 private:
-    [[nodiscard]] Measured measure(LoadChase& chase, int warps, std::uint32_t stride) const {
+    [[nodiscard]] Measured cycles(LoadChase& chase, int warps, std::uint32_t stride) const {
         std::vector<std::uint32_t> words;
         for (std::uint32_t lane = 0; lane < kWarpSize; ++lane) words.push_back(lane * stride);
         std::vector<double> samples;
@@ -73,12 +74,11 @@ private:
         return summarise(samples);
     }
 
-    [[nodiscard]] Pair measure(int chains, int warps, results::Trace& trace) {
-        LoadChase chase(context_.device, {path_.path, chains});
-        if (warps > 1 || chains == 1) add_code_checks(chase.compiled(), outcome_);
-        const Pair pair{measure(chase, warps, 0), measure(chase, warps, path_.stride)};
-        for (const auto& [apart, cycles] : {std::pair{1, pair.same}, std::pair{kWarpSize, pair.apart}})
-            trace.add_row(static_cast<int>(path_.path), apart, chains, warps, cycles.value / (chains * warps));
+    [[nodiscard]] Pair measure(LoadChase& chase, int warps, results::Trace& trace) {
+        const int chains = chase.shape().chains;
+        const Pair pair{cycles(chase, warps, 0), cycles(chase, warps, path_.stride)};
+        for (const auto& [apart, measured] : {std::pair{1, pair.same}, std::pair{kWarpSize, pair.apart}})
+            trace.add_row(static_cast<int>(path_.path), apart, chains, warps, measured.value / (chains * warps));
         return pair;
     }
 
@@ -131,9 +131,7 @@ private:
 /// Whether a cache of less than the whole GPU serves global loads; others do not stay in the SM.
 bool stays_in_sm(const Findings& findings, const PathOfLoads& path) {
     if (path.path != LoadPath::global) return true;
-    const auto* list = findings.find("paths.global.caches");
-    if (list == nullptr || list->knowledge != results::Knowledge::known) return false;
-    const auto& names = std::get<std::vector<std::string>>(list->value);
+    const auto names = names_of(findings, "paths.global.caches");
     if (names.empty()) return false;
     const auto* scope = findings.find(fmt::format("caches.{}.scope", names.front()));
     return scope != nullptr && scope->knowledge == results::Knowledge::known &&
