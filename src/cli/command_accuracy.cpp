@@ -4,6 +4,8 @@
 #include "cli/terminal/help.hpp"
 #include "files/output_file.hpp"
 #include "replay/accuracy.hpp"
+#include "replay/accuracy_json.hpp"
+#include "replay/predicted.hpp"
 #include "replay/simulated.hpp"
 #include "units/error.hpp"
 #include "units/workers.hpp"
@@ -11,11 +13,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace gputomo::cli {
@@ -23,7 +28,7 @@ namespace {
 
 struct AccuracyOptions {
     std::vector<std::string> suites;
-    std::string captures, device = "sim:h200", gpu = "h200", out;
+    std::string captures, device = "sim:h200", gpu = "h200", only, results, out;
     std::int64_t time_limit_ms = 600'000;
     std::uint64_t seed = 1;
     std::uint64_t sample_above = kDefaultSampleAbove;
@@ -53,88 +58,122 @@ std::string lost_by(const capture::Launch& launch) {
     return unproven.empty() || approximate.empty() ? unproven + approximate : unproven + "; " + approximate;
 }
 
-void score(replay::Scored& scored, const AccuracyOptions& options) {
-    try {
-        const auto folder = replay::capture_folder(options.captures, scored.entry);
-        if (!std::filesystem::exists(folder)) throw InputError("it was not captured");
-        const auto captured = capture::load(folder);
-        const auto& launch = replay::launch_of(captured, scored.entry);
-        replay::SimulationRequest request{.time_limit = std::chrono::milliseconds(options.time_limit_ms)};
-        if (!options.whole) request.sampling = sim::SamplingPlan{options.sample_above};
-        const auto simulated = replay::simulate([&] { return open_simulated(options.device, options.seed, 0); },
-                                                captured, launch, request);
-        scored.cycles = static_cast<double>(simulated.counters.profiler_cycles);
-        scored.instructions = static_cast<double>(simulated.counters.warp_instructions);
-        scored.dram_bytes = static_cast<double>(simulated.counters.dram_bytes);
-        scored.blocks = simulated.blocks;
-        scored.lost = lost_by(launch);
-    } catch (const Error& error) {
-        scored.failure = error.what();
+class Scorer {
+public:
+    Scorer(const AccuracyOptions& options, std::vector<replay::SuiteEntry> entries) : options_(options) {
+        const auto command = origin_of_command();
+        origin_ = {.version = command.version,
+                   .commit = command.commit,
+                   .device = options.device,
+                   .gpu = options.gpu,
+                   .seed = options.seed,
+                   .sample_above = options.whole ? 0 : options.sample_above};
+        for (auto& entry : entries) scored_.push_back({std::move(entry)});
+        if (!options.results.empty() && std::filesystem::exists(options.results))
+            replay::restore_answers(scored_, options.results, origin_);
     }
-}
 
-nlohmann::ordered_json json_of_scored(const replay::Scored& scored) {
-    nlohmann::ordered_json json{{"suite", scored.entry.suite},
-                                {"name", scored.entry.name},
-                                {"held_out", scored.entry.held_out},
-                                {"async", scored.entry.async},
-                                {"measured_cycles", scored.entry.counters.at(replay::kCyclesCounter)},
-                                {"error", scored.error()}};
-    if (!scored.failure.empty()) {
-        json["failure"] = scored.failure;
-        return json;
+    void run() {
+        const auto tasks = open_tasks();
+        spread(
+            static_cast<int>(tasks.size()), static_cast<unsigned>(options_.jobs),
+            [&](int i) { answer(tasks[static_cast<std::size_t>(i)]); },
+            [&](int done) { fmt::print(stderr, "{} of {} answers\n", done, tasks.size()); });
     }
-    json["cycles"] = scored.cycles;
-    json["instructions"] = scored.instructions;
-    json["dram_bytes"] = scored.dram_bytes;
-    if (const auto ratio = scored.instruction_ratio()) json["instruction_ratio"] = *ratio;
-    if (const auto ratio = scored.dram_ratio()) json["dram_ratio"] = *ratio;
-    if (!scored.blocks.complete()) {
-        json["sampled_blocks"] = scored.blocks.simulated;
-        json["blocks"] = scored.blocks.of;
-        json["sampling_error"] = scored.blocks.error;
-    }
-    if (!scored.lost.empty()) json["not_proven"] = scored.lost;
-    return json;
-}
 
-nlohmann::ordered_json json_of_accuracy(const std::vector<replay::Scored>& scored, const AccuracyOptions& options) {
-    const auto accuracy = replay::accuracy_of(scored);
-    const auto origin = origin_of_command();
-    nlohmann::ordered_json json{{"schema", "gputomo-accuracy-1"},
-                                {"version", origin.version},
-                                {"commit", origin.commit},
-                                {"date", origin.date},
-                                {"device", options.device},
-                                {"gpu", options.gpu},
-                                {"entries", accuracy.entries},
-                                {"simulated", accuracy.simulated},
-                                {"mean", accuracy.mean},
-                                {"median", accuracy.median},
-                                {"percentile_90", accuracy.percentile_90},
-                                {"mean_of_simulated", accuracy.mean_of_simulated},
-                                {"median_of_simulated", accuracy.median_of_simulated}};
-    auto& list = json["kernels"] = nlohmann::ordered_json::array();
-    for (const auto& one : scored) list.push_back(json_of_scored(one));
-    return json;
-}
+    [[nodiscard]] const std::vector<replay::Scored>& scored() const { return scored_; }
+    [[nodiscard]] nlohmann::ordered_json json() const { return replay::accuracy_json(scored_, origin_); }
+
+private:
+    struct Task {
+        replay::Scored* scored = nullptr;
+        replay::Method method = replay::Method::simulation;
+    };
+
+    /// Answers that are not known yet; simulations of the longest launches first, so that none runs alone at the end.
+    [[nodiscard]] std::vector<Task> open_tasks() {
+        std::vector<Task> tasks;
+        for (const auto method : replay::kMethods) {
+            if (!options_.only.empty() && options_.only != replay::name_of(method)) continue;
+            for (auto& one : scored_)
+                if (!one.answer(method)) tasks.push_back({&one, method});
+        }
+        const auto instructions = [](const Task& task) {
+            const auto& counters = task.scored->entry.counters;
+            const auto found = counters.find("smsp__inst_executed.sum");
+            return found == counters.end() ? 0 : found->second;
+        };
+        std::ranges::stable_sort(tasks, [&](const Task& a, const Task& b) {
+            return std::pair(a.method, -instructions(a)) < std::pair(b.method, -instructions(b));
+        });
+        return tasks;
+    }
+
+    void answer(const Task& task) {
+        replay::Answer given;
+        std::string lost;
+        const auto start = std::chrono::steady_clock::now();
+        try {
+            const auto folder = replay::capture_folder(options_.captures, task.scored->entry);
+            if (!std::filesystem::exists(folder)) throw InputError("it was not captured");
+            const auto captured = capture::load(folder);
+            const auto& launch = replay::launch_of(captured, task.scored->entry);
+            lost = lost_by(launch);
+            given = task.method == replay::Method::simulation ? simulated(captured, launch)
+                                                              : predicted(captured, launch);
+        } catch (const Error& error) {
+            given.failure = error.what();
+        }
+        given.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        const std::lock_guard guard(mutex_);
+        task.scored->answer(task.method) = std::move(given);
+        task.scored->lost = std::move(lost);
+        if (!options_.results.empty()) files::write_whole(options_.results, json().dump(2) + "\n");
+    }
+
+    [[nodiscard]] auto gpu_maker() const {
+        return [this] { return open_simulated(options_.device, options_.seed, 0); };
+    }
+
+    [[nodiscard]] replay::Answer simulated(const capture::Capture& captured, const capture::Launch& launch) const {
+        replay::SimulationRequest request{.time_limit = std::chrono::milliseconds(options_.time_limit_ms)};
+        if (!options_.whole) request.sampling = sim::SamplingPlan{options_.sample_above};
+        const auto result = replay::simulate(gpu_maker(), captured, launch, request);
+        return {.cycles = static_cast<double>(result.counters.profiler_cycles),
+                .instructions = static_cast<double>(result.counters.warp_instructions),
+                .dram_bytes = static_cast<double>(result.counters.dram_bytes),
+                .blocks = result.blocks};
+    }
+
+    [[nodiscard]] replay::Answer predicted(const capture::Capture& captured, const capture::Launch& launch) const {
+        const profile::Sampling sampling{.seed = options_.seed,
+                                         .time_limit = std::chrono::milliseconds(options_.time_limit_ms)};
+        const auto result = replay::predict_captured(gpu_maker(), captured, launch, sampling, options_.device);
+        return {.cycles = result.profiler_cycles,
+                .instructions = result.instructions,
+                .dram_bytes = result.bytes.dram_read + result.bytes.dram_written,
+                .limiter = replay::predicted_limiter(result)};
+    }
+
+    const AccuracyOptions& options_;
+    replay::AccuracyOrigin origin_;
+    std::vector<replay::Scored> scored_;
+    std::mutex mutex_;
+};
 
 int run_accuracy(const AccuracyOptions& options) {
-    if (!options.out.empty()) {
-        files::refuse_inputs("--out", options.out, options.suites);
-        files::check_writable_file(options.out);
+    for (const auto& [option, file] : {std::pair("--out", options.out), std::pair("--results", options.results)}) {
+        if (file.empty()) continue;
+        files::refuse_inputs(option, file, options.suites);
+        files::check_writable_file(file);
     }
     (void)open_simulated(options.device, options.seed, 0);  // a wrong name is no failure of each entry
-    std::vector<replay::Scored> scored;
-    for (auto& entry : entries_to_score(options)) scored.push_back({std::move(entry), {}});
-    spread(
-        static_cast<int>(scored.size()), static_cast<unsigned>(options.jobs),
-        [&](int i) { score(scored[static_cast<std::size_t>(i)], options); },
-        [&](int done) { fmt::print(stderr, "{} of {} kernels\n", done, scored.size()); });
-    const std::string page = replay::accuracy_page(scored, options.device, options.gpu);
+    Scorer scorer(options, entries_to_score(options));
+    scorer.run();
+    const std::string page = replay::accuracy_page(scorer.scored(), options.device, options.gpu);
     if (!options.out.empty()) files::write_whole(options.out, page);
     if (options.json)
-        fmt::print("{}\n", json_of_accuracy(scored, options).dump(2));
+        print_json(scorer.json(), origin_of_command());
     else if (options.out.empty())
         fmt::print("{}", page);
     return 0;
@@ -145,7 +184,7 @@ int run_accuracy(const AccuracyOptions& options) {
 void add_accuracy(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<AccuracyOptions>();
     Command command(parent, "accuracy",
-                    "Simulate the captured kernels of suites, and put cycles beside those that a GPU measured");
+                    "Simulate and predict the captured kernels of suites, and put cycles beside those that a GPU measured");
     command.add_option("suite", options->suites, "files of suites, such as suites/hecbench.json").required();
     command
         .add_option("--captures", options->captures,
@@ -155,12 +194,16 @@ void add_accuracy(CLI::App& parent, Action& action) {
     command.add_option("--gpu", options->gpu, "name of the measurements to compare with").capture_default_str();
     command.add_flag("--held-out", options->held_out,
                      "also those that are held out until all other work on predictions is done");
-    command.add_option("--jobs", options->jobs, "kernels that are simulated at the same time")
+    command.add_option("--only", options->only, "one of both answers: simulate or predict")
+        .member_of({"simulate", "predict"});
+    command.add_option("--results", options->results,
+                       "file that keeps each answer as soon as it is there; another call with the same file continues");
+    command.add_option("--jobs", options->jobs, "answers that are worked on at the same time")
         .capture_default_str()
         .range(1, 256);
     command
         .add_option("--time-limit", options->time_limit_ms,
-                    "longest time that one simulation may take, in milliseconds of processor time")
+                    "longest time that one answer may take, in milliseconds of processor time")
         .capture_default_str()
         .positive();
     auto above = command.add_option("--sample-above", options->sample_above, kSampleAboveHelp);

@@ -12,7 +12,7 @@
 #include "profile/loaded_kernel.hpp"
 #include "profile/profile.hpp"
 #include "ptx/parser.hpp"
-#include "replay/replayed_launch.hpp"
+#include "replay/predicted.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
 
@@ -22,6 +22,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -71,11 +72,9 @@ profile::Sampling sampling_of(const LaunchOptions& options) {
 }
 
 /// A failure of the kernel is no failure of a device: it is executed here.
-predict::LaunchPrediction prediction_of(const profile::Launched& launched, const machine::Machine& machine,
-                                        const LaunchOptions& options) {
+predict::LaunchPrediction naming_kernel_errors(const std::function<predict::LaunchPrediction()>& predict) {
     try {
-        return predict::predict_launch(profile::profile_launch(launched, machine, sampling_of(options)), machine,
-                                       options.machine);
+        return predict();
     } catch (const TimeLimitError&) {
         throw;
     } catch (const DeviceError& e) {
@@ -83,18 +82,12 @@ predict::LaunchPrediction prediction_of(const profile::Launched& launched, const
     }
 }
 
-device::Dim3 dimensions_of(const std::array<std::uint32_t, 3>& three) { return {three[0], three[1], three[2]}; }
-
 predict::LaunchPrediction prediction_of_captured(const capture::Capture& captured, std::size_t number,
                                                  const LaunchOptions& options) {
-    const auto gpu = gpu_of(options);
-    const auto& launch = captured.launches[number];
-    const replay::ReplayedLaunch ready(captured, launch);
-    std::vector<profile::Buffer> buffers;
-    for (const auto& buffer : *launch.buffers) buffers.push_back({buffer.address, buffer.bytes});
-    auto functional = ready.launch();
-    functional.grid = dimensions_of(ready.shape().grid);
-    return prediction_of({ready.program(), functional, ready.memory(), buffers}, gpu->machine(), options);
+    return naming_kernel_errors([&] {
+        return replay::predict_captured([&] { return gpu_of(options); }, captured, captured.launches[number],
+                                        sampling_of(options), options.machine);
+    });
 }
 
 }  // namespace
@@ -126,14 +119,17 @@ int predict_launch_of_file(const LaunchOptions& options) {
     std::vector<profile::Buffer> buffers;
     for (const auto& buffer : arguments.buffers)
         buffers.push_back({buffer.address(), static_cast<std::uint64_t>(buffer.size().count())});
-    const auto prediction = prediction_of({program,
-                                           {.grid = grid,
-                                            .block = block,
-                                            .dynamic_shared = static_cast<std::uint64_t>(options.shared),
-                                            .parameters = parameters},
-                                           gpu->memory(),
-                                           buffers},
-                                          gpu->machine(), options);
+    const profile::Launched launched{program,
+                                     {.grid = grid,
+                                      .block = block,
+                                      .dynamic_shared = static_cast<std::uint64_t>(options.shared),
+                                      .parameters = parameters},
+                                     gpu->memory(),
+                                     buffers};
+    const auto prediction = naming_kernel_errors([&] {
+        return predict::predict_launch(profile::profile_launch(launched, gpu->machine(), sampling_of(options)),
+                                       gpu->machine(), options.machine);
+    });
     if (options.json)
         print_json(compare::launch_json(prediction), origin_of_command());
     else

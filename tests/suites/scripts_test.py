@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tries scripts/repeat_main.c with a stand-in for the CUDA runtime, and the scripts that fetch and measure suites.
+"""Tries scripts/repeat_main.c with a stand-in for the CUDA runtime, and the scripts that fetch, compile and measure suites.
 
 Usage: scripts_test.py SOURCE_FOLDER. Exit code 77: no C compiler, or no git.
 """
@@ -396,13 +396,48 @@ def test_fetch(folder):
     assert "s has no c at" in fetch(folders=["c"]).stderr
 
 
+def test_compile(folder):
+    (folder / "src/s/a/one").mkdir(parents=True)
+    nvcc = folder / "nvcc"
+    # Writes its command line where the executable belongs, and fails for one file.
+    nvcc.write_text("#!/bin/sh\ncase \"$*\" in *bad.cu*) echo no such type; exit 2;; esac\n"
+                    "for last; do :; done; echo \"$*\" > \"$last\"\n")
+    nvcc.chmod(0o755)
+    common = {"suite": "s", "path": "a/one", "includes": ["inc"], "libraries": ["curand"], "flags": []}
+    programs = [{**common, "program": "p.q", "files": ["k.cu"], "flags": ["-Xcompiler '-O1 -g'"]},
+                {**common, "program": "old", "files": ["k.cu"], "flags": ["-arch=sm_80"]},
+                {**common, "program": "bad", "files": ["bad.cu"]}, {**common, "program": "gone", "files": ["k.cu"],
+                                                                    "path": "a/two"},
+                {**common, "program": "operation", "files": []}]
+    (folder / "programs.json").write_text(json.dumps(programs))
+
+    def compile_all(*arguments):
+        return run(sys.executable, SOURCE / "scripts" / "compile_suites.py", "--sources", folder / "src", "--out",
+                   folder / "exe", "--programs", folder / "programs.json", "--nvcc", nvcc, *arguments)
+
+    result = compile_all()
+    assert result.returncode == 1 and "2 of 4 programs" in result.stdout, result
+    assert "s__gone: refused: its sources are not there" in result.stdout, result.stdout
+    assert "no such type" in (folder / "exe/s__bad.log").read_text()
+    command = (folder / "exe/s__p.q").read_text().split()
+    source = folder / "src/s"
+    assert command == ["-O3", "-lineinfo", "-cudart", "shared", "-arch=sm_90", "-Xcompiler", "-O1", "-g",
+                       f"-I{source}/inc", f"{source}/a/one/k.cu", "-lcurand", "-o",
+                       f"{folder}/exe/s__p.q.part"], command
+    assert "-arch=sm_80" in (folder / "exe/s__old").read_text() and "sm_90" not in (folder / "exe/s__old").read_text()
+    assert sorted(path.name for path in (folder / "exe").iterdir()) == ["s__bad.log", "s__old", "s__p.q"]
+    assert "s__old: compiled before" in compile_all().stdout
+    assert "has no programs of t" in compile_all("t").stderr
+    assert "no compiler missing-nvcc" in compile_all("--nvcc", "missing-nvcc").stderr
+
+
 def main():
     for tool in ("cc", "git", "c++filt"):
         if not shutil.which(tool):
             print(f"skipped: no {tool} on the PATH")
             sys.exit(77)
     test_names()
-    for test in (test_repetition, test_record, test_run, test_capture, test_tutorial, test_fetch):
+    for test in (test_repetition, test_record, test_run, test_capture, test_tutorial, test_fetch, test_compile):
         with tempfile.TemporaryDirectory() as folder:
             test(pathlib.Path(folder).resolve())
 

@@ -11,6 +11,8 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <mutex>
+#include <set>
 
 namespace gputomo::cli {
 namespace {
@@ -24,6 +26,16 @@ int cuda_index(const std::string& name) {
     if (error != std::errc{} || end != digits.data() + digits.size() || index < 0)
         throw InputError(fmt::format("device '{}': expected a number after 'cuda:'", name));
     return index;
+}
+
+/// Says once for each name what was assumed: a command may open a simulated GPU for every kernel.
+void note_assumptions(const std::string& name, const std::vector<std::string>& assumed) {
+    static std::mutex mutex;
+    static std::set<std::string> noted;
+    const std::lock_guard guard(mutex);
+    if (!assumed.empty() && noted.insert(name).second)
+        fmt::print(stderr, "note: {} leaves open what simulation needs; assumed: {}\n", name,
+                   fmt::join(assumed, "; "));
 }
 
 }  // namespace
@@ -60,9 +72,7 @@ std::unique_ptr<sim::SimulatedDevice> open_simulated(const std::string& name, st
     try {
         const auto [machine, assumed] = sim::completed(simulated_machine(name));
         auto device = sim::make_device(machine, {.id = name, .seed = seed, .noise = noise_level(noise)});
-        if (!assumed.empty())
-            fmt::print(stderr, "note: {} leaves open what simulation needs; assumed: {}\n", name,
-                       fmt::join(assumed, "; "));
+        note_assumptions(name, assumed);
         return device;
     } catch (const InputError& e) {
         const std::string what = e.what();

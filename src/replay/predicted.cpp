@@ -1,0 +1,25 @@
+#include "replay/predicted.hpp"
+
+#include "replay/replayed_launch.hpp"
+
+#include <vector>
+
+namespace gputomo::replay {
+
+predict::LaunchPrediction predict_captured(const GpuMaker& make_gpu, const capture::Capture& capture,
+                                           const capture::Launch& launch, const profile::Sampling& sampling,
+                                           std::string_view machine_origin) {
+    const auto gpu = make_gpu();
+    const ReplayedLaunch ready(capture, launch);
+    std::vector<profile::Buffer> buffers;
+    for (const auto& buffer : *launch.buffers) buffers.push_back({buffer.address, buffer.bytes});
+    auto functional = ready.launch();
+    const auto& grid = ready.shape().grid;
+    functional.grid = {grid[0], grid[1], grid[2]};
+    const auto& machine = gpu->machine();
+    return predict::predict_launch(
+        profile::profile_launch({ready.program(), functional, ready.memory(), buffers}, machine, sampling), machine,
+        machine_origin);
+}
+
+}  // namespace gputomo::replay
