@@ -97,7 +97,8 @@ struct Cache {
                .doc = "lines that one SM was seen to have outstanding when no limit was found; the interval ends "
                       "at throughput x latency (Little's law)"}, self.outstanding_at_least);
         visit({.name = "bytes_per_cycle", .unit = Unit::bytes_per_cycle,
-               .doc = "bytes per cycle that one instance delivers when all loads hit"}, self.bytes_per_cycle);
+               .doc = "bytes per cycle that one instance delivers when all loads hit; a part of a sector takes as long "
+                      "as the whole sector"}, self.bytes_per_cycle);
         visit({.name = "sm_bytes_per_cycle", .unit = Unit::bytes_per_cycle,
                .doc = "most bytes per cycle that a single SM reads from this cache"}, self.sm_bytes_per_cycle);
         visit({.name = "sm_bytes_in_flight", .unit = Unit::bytes,

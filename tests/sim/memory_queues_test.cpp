@@ -154,6 +154,21 @@ TEST(Bandwidth, HitsReachTheRateOfTheCache) {
         50, 0.5);
 }
 
+TEST(Bandwidth, PartOfASectorTakesAsLongAsTheWholeOne) {
+    auto l2 = make_cache({.scope = "gpu", .ways = 8, .sets = 16, .latency = 200});
+    l2.sector.set(64);
+    l2.bytes_per_cycle.set(50);
+    const auto rate_of = [&](std::uint32_t bytes, std::uint64_t apart) {
+        Rig rig(machine_with({{"l2", l2}}));
+        return rate(*rig.memory, {.transactions = 100'000, .bytes = bytes, .next = [&](std::uint64_t i) {
+                                      return Transaction{.address = i % 64 * apart};
+                                  }});
+    };
+    EXPECT_NEAR(rate_of(64, 64), 50, 0.5);
+    EXPECT_NEAR(rate_of(32, 64), 25, 0.5) << "each access takes half of a sector";
+    EXPECT_NEAR(rate_of(32, 32), 25, 0.5) << "the halves are asked for by different accesses";
+}
+
 TEST(Bandwidth, StridesOfPowersOfTwoUseAllChannels) {
     for (const int shift : {8, 10, 12, 16, 20, 24}) {
         auto m = bare_machine();

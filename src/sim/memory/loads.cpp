@@ -64,8 +64,11 @@ Time MemoryModel::fetch_block(TransactionState& state, std::size_t depth, const 
     TagArray& tags = level.instances[instance];
     const std::uint64_t address = level.scope == Scope::gpu ? range.physical : range.virtual_address;
     const auto sectors = tags.sectors_of(address, range.bytes);
-    if (!level.ports.empty())
-        now = queue(state, level.ports[instance], static_cast<double>(range.bytes) * level.cycles_per_byte, now);
+    if (!level.ports.empty()) {
+        // A part of a sector takes as long as the whole sector.
+        const auto bytes = static_cast<double>(std::uint64_t(std::popcount(sectors)) << tags.sector_shift());
+        now = queue(state, level.ports[instance], bytes * level.cycles_per_byte, now);
+    }
     const auto found = tags.lookup(address, sectors, true);
     ++(found.missing == 0 ? level.hits : level.misses);
     TagArray::Line& line = *found.line;
