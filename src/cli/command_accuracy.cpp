@@ -19,7 +19,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -50,12 +49,6 @@ std::vector<replay::SuiteEntry> entries_to_score(const AccuracyOptions& options)
         throw InputError(fmt::format("{}: no entry that the GPU '{}' measured; expected one such as h200",
                                      options.suites.front(), options.gpu));
     return entries;
-}
-
-std::string lost_by(const capture::Launch& launch) {
-    if (!launch.reduction) return {};
-    const auto& [unproven, approximate] = std::tie(launch.reduction->unproven, launch.reduction->approximate);
-    return unproven.empty() || approximate.empty() ? unproven + approximate : unproven + "; " + approximate;
 }
 
 class Scorer {
@@ -90,7 +83,8 @@ private:
         replay::Method method = replay::Method::simulation;
     };
 
-    /// Answers that are not known yet; simulations of the longest launches first, so that none runs alone at the end.
+    /// Answers that are not known yet. The longest launches come first, so that no core waits for one of them at the
+    /// end.
     [[nodiscard]] std::vector<Task> open_tasks() {
         std::vector<Task> tasks;
         for (const auto method : replay::kMethods) {
@@ -118,9 +112,9 @@ private:
             if (!std::filesystem::exists(folder)) throw InputError("it was not captured");
             const auto captured = capture::load(folder);
             const auto& launch = replay::launch_of(captured, task.scored->entry);
-            lost = lost_by(launch);
-            given = task.method == replay::Method::simulation ? simulated(captured, launch)
-                                                              : predicted(captured, launch);
+            lost = replay::lost_by_reduction(launch);
+            given =
+                task.method == replay::Method::simulation ? simulated(captured, launch) : predicted(captured, launch);
         } catch (const Error& error) {
             given.failure = error.what();
         }
@@ -183,8 +177,9 @@ int run_accuracy(const AccuracyOptions& options) {
 
 void add_accuracy(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<AccuracyOptions>();
-    Command command(parent, "accuracy",
-                    "Simulate and predict the captured kernels of suites, and put cycles beside those that a GPU measured");
+    Command command(
+        parent, "accuracy",
+        "Simulate and predict the captured kernels of suites, and put cycles beside those that a GPU measured");
     command.add_option("suite", options->suites, "files of suites, such as suites/hecbench.json").required();
     command
         .add_option("--captures", options->captures,

@@ -16,6 +16,9 @@ namespace gputomo::predict {
 namespace {
 
 constexpr std::size_t kHotInstructions = 10;
+/// Share of exchanged sectors above which a prediction warns. Blocks that share the edges of their parts of an array
+/// have a few percent.
+constexpr double kExchanged = 0.1;
 
 /// What one SM needs for all of its blocks.
 struct SmResult {
@@ -84,7 +87,7 @@ private:
         double stored = 0;
         for (const BlockTrace& block : blocks)
             for (const WarpAccess& access : block.accesses)
-                if (access.kind == AccessKind::store)
+                if (access.kind != AccessKind::load)
                     for (std::size_t i = access.first; i < std::size_t{access.first} + access.lines; ++i)
                         stored += static_cast<double>(kTouchedSectorBytes) * std::popcount(block.lines[i].sectors);
         const double all = grid.read + grid.written;
@@ -214,6 +217,12 @@ private:
                 fmt::format("the grid is too small to fill the GPU: its {} blocks are {:.0f}% of "
                             "those that fit at once",
                             to_.blocks, 100 * to_.waves));
+        if (profile_.exchanged > kExchanged)
+            to_.warnings.push_back(
+                fmt::format("blocks seem to depend on each other: {:.0f}% of the sectors that sampled blocks load lie "
+                            "where other blocks write, which is not seen where each block is executed alone. The "
+                            "prediction may be far off; use `gputomo simulate`",
+                            100 * profile_.exchanged));
         if (!profile_.stable)
             to_.warnings.push_back(
                 fmt::format("the sampled blocks differ: their mean of instructions is known to {:.1f}% only",

@@ -53,8 +53,13 @@ enum class AccessKind : std::uint8_t { load, store, atomic };
 struct TouchedLine {
     std::uint64_t line = 0;     ///< address / kLineBytes
     std::uint32_t sectors = 0;  ///< as bits
+    bool partial = false;       ///< threads touch only a part of these sectors
 };
 inline constexpr std::uint64_t kTouchedLineBytes = 128, kTouchedSectorBytes = 32;
+
+/// What takes the lines or words of an SM's accesses one after the other, whichever warps they are of. `storage` serves
+/// shared memory and, where it is one with the first cache, global memory.
+enum class Stage : std::uint8_t { storage, first_cache, constants, textures };
 
 /// One memory instruction of a warp.
 struct WarpAccess {
@@ -62,8 +67,11 @@ struct WarpAccess {
     std::uint16_t lines = 0;
     AccessKind kind = AccessKind::load;
     bool skips_near = false;  ///< is not served by the SM's own caches
-    float bank_cycles = 0;    ///< for which it occupies the banks of shared memory
-    float bank_latency = 0;   ///< cycles to its data from shared memory
+    Stage stage = Stage::first_cache;
+    float stage_cycles = 0;  ///< for which its lines or words occupy the stage
+    float spread = 0;        ///< cycles from its first word to its last one, at least
+    float bank_cycles = 0;   ///< for which it occupies the storage with an access to shared memory
+    float bank_latency = 0;  ///< cycles to its data from shared memory
 };
 
 inline constexpr std::uint32_t kNoAccess = std::numeric_limits<std::uint32_t>::max();
@@ -110,6 +118,7 @@ struct LaunchProfile {
     std::uint32_t resident_blocks = 0;  ///< blocks that an SM holds at once
     std::string residency_limit;        ///< what limits them
     std::vector<ProfiledUnit> units;
+    double partial_store = 1;  ///< time of a sector written in part at the L2, relative to that of a whole one
     std::vector<ProfiledStep> steps;
     /// Warp instructions by step, mean of a block, and the executed threads among them.
     std::vector<double> executed, threads;
@@ -119,6 +128,8 @@ struct LaunchProfile {
     GridFootprint footprint;
     bool stable = true;  ///< whether the means of further blocks changed by less than the wanted error
     double error = 0;    ///< relative standard error of the mean instructions of a block
+    /// Share of the sectors loaded by sampled blocks that other blocks probably write.
+    double exchanged = 0;
     std::vector<std::string> assumptions;
 
     [[nodiscard]] std::uint64_t warps_of_block() const { return (threads_of_block + 31) / 32; }

@@ -12,10 +12,11 @@ std::uint64_t sector_number(const TouchedLine& line, std::uint32_t sector) {
 
 }  // namespace
 
-SmMemory::SmMemory(const SmRates& rates, const Shares& shares, Timeline& timeline)
+SmMemory::SmMemory(const SmRates& rates, const Shares& shares, double partial_store, Timeline& timeline)
     : rates_(rates),
       shares_(shares),
       timeline_(timeline),
+      partial_store_(partial_store),
       scale_(shares.contention ? 1 : 0),
       l1_(rates.l1_bytes / kTouchedSectorBytes),
       l2_(shares.l2_bytes / rates.l2_granule),
@@ -45,25 +46,42 @@ double SmMemory::served(const WarpAccess& access, const TouchedLine& line, doubl
     return std::max(done, arrival);
 }
 
-/// Cycles of the SM's port and of its share of the GPU's bandwidth.
-double SmMemory::through(Server& port, Server& share, const Bandwidth& bandwidth, double bytes, double now) const {
+/// When bytes have passed the SM's port, and then its share of the GPU's bandwidth, where each counts as `weight`.
+double SmMemory::through(Server& port, Server& share, const Bandwidth& bandwidth, double bytes, double now,
+                         double weight) const {
     double start = now;
     if (bandwidth.sm > 0) start = port.take(start, bytes / bandwidth.sm * scale_);
-    if (bandwidth.gpu > 0) start = share.take(start, bytes * shares_.active_sms / bandwidth.gpu * scale_);
+    if (bandwidth.gpu > 0) start = share.take(start, weight * bytes * shares_.active_sms / bandwidth.gpu * scale_);
     return start;
 }
 
 double SmMemory::load(const TouchedLine& line, std::uint32_t missing, double now) {
     const double bytes = static_cast<double>(std::popcount(missing)) * kTouchedSectorBytes;
     timeline_.l2_read_bytes += bytes;
-    const double start = through(loads_, load_share_, rates_.loads, bytes, now);
-    const auto granule_sectors =
-        std::max<std::uint64_t>(1, static_cast<std::uint64_t>(rates_.l2_granule) / kTouchedSectorBytes);
+    // A part of a granule takes as long as the whole one.
+    double granules = 0;
+    std::uint64_t last = ~std::uint64_t{0};
+    for (std::uint32_t sectors = missing; sectors != 0; sectors &= sectors - 1) {
+        const auto granule = granule_of(line, static_cast<std::uint32_t>(std::countr_zero(sectors)));
+        granules += granule != last ? 1 : 0;
+        last = granule;
+    }
+    const double weight = granules * rates_.l2_granule / bytes;
+    return from_l2(line, missing, through(loads_, load_share_, rates_.loads, bytes, now, weight));
+}
+
+std::uint64_t SmMemory::granule_of(const TouchedLine& line, std::uint32_t sector) const {
+    const auto sectors = static_cast<std::uint64_t>(rates_.l2_granule) / kTouchedSectorBytes;
+    return sector_number(line, sector) / std::max<std::uint64_t>(1, sectors);
+}
+
+/// When sectors that leave the SM at `start` are back from the L2 or DRAM.
+double SmMemory::from_l2(const TouchedLine& line, std::uint32_t missing, double start) {
     double done = start + rates_.l2_latency;
     std::uint64_t last = ~std::uint64_t{0};
     for (; missing != 0; missing &= missing - 1) {
         const auto sector = static_cast<std::uint32_t>(std::countr_zero(missing));
-        const std::uint64_t granule = sector_number(line, sector) / granule_sectors;
+        const std::uint64_t granule = granule_of(line, sector);
         if (granule == last) continue;
         last = granule;
         if (const double* const arrival = l2_.find(granule)) {
@@ -100,7 +118,8 @@ double SmMemory::fetch(std::uint64_t granule, double now) {
 double SmMemory::store(const TouchedLine& line, double now) {
     const double bytes = static_cast<double>(std::popcount(line.sectors)) * kTouchedSectorBytes;
     timeline_.l2_written_bytes += bytes;
-    const double start = through(stores_, store_share_, rates_.stores, bytes, now);
+    const double weight = line.partial ? partial_store_ : 1;
+    const double start = through(stores_, store_share_, rates_.stores, bytes, now, weight);
     write_back(bytes, start);
     return start;
 }
@@ -108,7 +127,9 @@ double SmMemory::store(const TouchedLine& line, double now) {
 double SmMemory::atomic(const TouchedLine& line, double now) {
     const double bytes = static_cast<double>(std::popcount(line.sectors)) * kTouchedSectorBytes;
     timeline_.l2_atomic_bytes += bytes;
-    return through(atomics_, atomic_share_, rates_.atomics, bytes, now) + rates_.l2_latency;
+    const double start = through(atomics_, atomic_share_, rates_.atomics, bytes, now);
+    write_back(bytes, start);
+    return from_l2(line, line.sectors, start);
 }
 
 void SmMemory::write_back(double bytes, double now) {

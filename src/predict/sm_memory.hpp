@@ -16,7 +16,7 @@ namespace gputomo::predict {
 class SmMemory {
 public:
     /// Adds the bytes that it moves to `timeline`.
-    SmMemory(const SmRates& rates, const Shares& shares, Timeline& timeline);
+    SmMemory(const SmRates& rates, const Shares& shares, double partial_store, Timeline& timeline);
 
     /// When a line of an access that leaves the SM at `now` is done.
     double served(const WarpAccess& access, const TouchedLine& line, double now);
@@ -27,8 +27,11 @@ public:
     void fill_busy(BusyCycles& busy) const;
 
 private:
-    double through(Server& port, Server& share, const Bandwidth& bandwidth, double bytes, double now) const;
+    double through(Server& port, Server& share, const Bandwidth& bandwidth, double bytes, double now,
+                   double weight = 1) const;
     double load(const TouchedLine& line, std::uint32_t missing, double now);
+    double from_l2(const TouchedLine& line, std::uint32_t sectors, double now);
+    [[nodiscard]] std::uint64_t granule_of(const TouchedLine& line, std::uint32_t sector) const;
     double fetch(std::uint64_t granule, double now);
     double store(const TouchedLine& line, double now);
     double atomic(const TouchedLine& line, double now);
@@ -37,6 +40,7 @@ private:
     const SmRates& rates_;
     const Shares& shares_;
     Timeline& timeline_;
+    double partial_store_;
     double scale_;  ///< of the cycles for which something is busy: 0 where nothing ever is
     RecentGranules l1_, l2_;
     MemoryLoad load_;

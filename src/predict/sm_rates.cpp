@@ -1,5 +1,6 @@
 #include "predict/sm_rates.hpp"
 
+#include "machine/issue_slots.hpp"
 #include "predict/lines_in_flight.hpp"
 #include "units/error.hpp"
 #include "units/warp.hpp"
@@ -26,9 +27,6 @@ const machine::Cache* cache_named(const machine::Machine& machine, const std::st
     return found == machine.caches.end() ? nullptr : &found->second;
 }
 
-/// Two register banks: half of the instructions find both of their operands in one (Costs does the same).
-double mean_slots(double slots) { return (1 + slots) / 2; }
-
 Bandwidth bandwidth_of(const machine::Machine& machine, const std::string& access, const Bandwidth& otherwise,
                        std::vector<std::string>& assumptions) {
     const auto found = machine.accesses.find(access);
@@ -44,7 +42,7 @@ void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t s
     const auto path = machine.paths.find("global");
     if (path == machine.paths.end()) throw InputError(fmt::format("{}: paths.global: missing; expected it", origin));
     rates.memory_latency = needed(path->second.memory_latency, "paths.global.memory_latency", origin);
-    rates.access_slots = mean_slots(path->second.issue_slots.value_or(1));
+    rates.access_slots = machine::slots_beside_others(path->second.issue_slots.value_or(1));
     for (const auto& name : path->second.caches.value_or({})) {
         const auto* const cache = cache_named(machine, name);
         if (cache == nullptr || !cache->latency) continue;
@@ -75,7 +73,7 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     rates.schedulers = static_cast<int>(needed(machine.issue.schedulers_per_sm, "issue.schedulers_per_sm", origin));
     rates.issue_interval = machine.issue.issue_interval.value_or(1);
     rates.max_warps = static_cast<int>(machine.topology.max_threads_per_sm.value_or(0) / kWarpSize);
-    rates.shared_slots = mean_slots(machine.shared.issue_slots.value_or(1));
+    rates.shared_slots = machine::slots_beside_others(machine.shared.issue_slots.value_or(1));
     rates.barrier_latency = static_cast<double>(machine.issue.barrier_latency.value_or(0));
     rates.branch_latency = static_cast<double>(machine.issue.branch_latency_taken.value_or(0));
     rates.profiler_cycles = machine.launch.profiler_cycles.value_or(0);
@@ -100,6 +98,11 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
             rates.contention.push_back({slopes[i], limits[i] / rates.clock_ghz});
     }
     rates.write_delay = memory.write_delay.value_or(0);
+    rates.texture_latency = rates.l1_latency;
+    if (const auto textures = machine.paths.find("texture"); textures != machine.paths.end())
+        if (const auto caches = textures->second.caches.value_or({}); !caches.empty())
+            if (const auto* const cache = cache_named(machine, caches.front()); cache != nullptr && cache->latency)
+                rates.texture_latency = static_cast<double>(*cache->latency);
     const auto* const constants = cache_named(machine, "constant_l1");
     rates.constant_latency =
         constants != nullptr ? static_cast<double>(constants->latency.value_or(0)) : rates.l1_latency;

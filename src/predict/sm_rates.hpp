@@ -36,7 +36,8 @@ struct SmRates {
     double memory_bandwidth = 0;       ///< bytes that the GPU reads from DRAM in a cycle
     double write_cost = 1;             ///< time of a byte written to DRAM, relative to one that is read
     std::vector<ContentionTerm> contention;
-    double write_delay = 0;  ///< cycles that writes add to a read, per share of DRAM's time that they take
+    double write_delay = 0;      ///< cycles that writes add to a read, per share of DRAM's time that they take
+    double texture_latency = 0;  ///< to data in the first cache of the path
     double constant_latency = 0, barrier_latency = 0, branch_latency = 0;
     double profiler_cycles = 0;    ///< that a profiler counts for an empty kernel
     double block_interval = 0;     ///< cycles of the GPU between two starts of blocks

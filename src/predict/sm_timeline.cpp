@@ -5,6 +5,7 @@
 #include "predict/sm_server.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <queue>
 #include <utility>
@@ -12,9 +13,6 @@
 namespace gputomo::predict {
 namespace {
 
-/// Cycles for which the first cache of an SM is busy with a line of a load or an atomic, and with one of a store. An
-/// H200 takes 1.04 and 2.01 for warps whose threads access a line each.
-constexpr double kLoadLineCycles = 1, kStoreLineCycles = 2;
 /// Cycles of stores that wait behind an SM before its warps wait. The simulated GPU has the same number.
 constexpr double kWaitingStores = 1000;
 
@@ -26,7 +24,7 @@ public:
           shares_(shares),
           scale_(shares.contention ? 1 : 0),
           resident_(std::max<std::size_t>(1, profile.resident_blocks)),
-          memory_(rates, shares, timeline_),
+          memory_(rates, shares, profile.partial_store, timeline_),
           issue_(static_cast<std::size_t>(rates.schedulers)),
           units_of_sm_(profile.units.size()),
           units_(profile.units.size() * issue_.size()) {
@@ -144,7 +142,7 @@ private:
 
     [[nodiscard]] double slots_of(const ProfiledStep& step, const WarpEvent& event) const {
         if (event.access == kNotExecuted) return 1;
-        if (event.access == kNoAccess) return step.slots;
+        if (event.access == kNoAccess || step.kind == StepKind::constant) return step.slots;
         return step.kind == StepKind::shared ? rates_.shared_slots : rates_.access_slots;
     }
 
@@ -157,7 +155,7 @@ private:
         double read = at + std::max(step.interval, rates_.issue_interval), written = at + step.latency;
         if (event.access != kNoAccess) access(warp, step, event, at, read, written);
         switch (step.kind) {
-            case StepKind::constant: written = at + rates_.constant_latency; break;
+            case StepKind::constant: written = std::max(written, at) + rates_.constant_latency; break;
             case StepKind::copy_barrier: written = std::max(at, warp.copies_done); break;
             case StepKind::wait: warp.wait(step, at); break;
             case StepKind::branch: jump(warp, event, at); break;
@@ -186,18 +184,20 @@ private:
         const WarpAccess& access = trace.accesses[event.access];
         double done = at;
         if (access.bank_cycles > 0) {
-            const double start = banks_.take(at, static_cast<double>(access.bank_cycles) * scale_);
+            const double start = storage().take(at, static_cast<double>(access.bank_cycles) * scale_);
             read = std::max(read, start);
             done = start + static_cast<double>(access.bank_latency);
         }
-        if (access.lines > 0) {
+        if (access.stage_cycles > 0) {
+            const double cycles = static_cast<double>(access.stage_cycles);
+            const double first = stages_[static_cast<std::size_t>(access.stage)].take(at, cycles * scale_);
+            done = std::max({done, first, at + static_cast<double>(access.spread)});
             const std::span lines(trace.lines.data() + access.first, access.lines);
-            const double cycles = access.kind == AccessKind::store ? kStoreLineCycles : kLoadLineCycles;
-            const double first = first_cache_.take(at, cycles * static_cast<double>(lines.size()) * scale_);
+            const double later = access.stage == Stage::textures ? rates_.texture_latency - rates_.l1_latency : 0;
             for (std::size_t i = 0; i < lines.size(); ++i) {
-                const double leaves = first + cycles * static_cast<double>(i);
+                const double leaves = first + cycles * static_cast<double>(i) / static_cast<double>(lines.size());
                 read = std::max(read, leaves);
-                done = std::max(done, memory_.served(access, lines[i], leaves));
+                done = std::max(done, memory_.served(access, lines[i], leaves) + later);
             }
             if (access.kind == AccessKind::store) warp.hold = std::max(warp.hold, done - kWaitingStores);
         }
@@ -205,6 +205,8 @@ private:
         if (access.kind != AccessKind::store) warp.memory_done = std::max(warp.memory_done, done);
         written = done;
     }
+
+    Server& storage() { return stages_[static_cast<std::size_t>(Stage::storage)]; }
 
     void fill_busy() {
         const auto most = [](std::span<const Server> servers) {
@@ -215,8 +217,8 @@ private:
         for (std::size_t unit = 0; unit < profile_.units.size(); ++unit)
             busy["unit " + profile_.units[unit].name] =
                 std::max(units_of_sm_[unit].busy, most(std::span(units_).subspan(unit * issue_.size(), issue_.size())));
-        busy[kFirstCache] = first_cache_.busy;
-        busy[kBanks] = banks_.busy;
+        constexpr std::array kNames{kStorage, kFirstCache, kConstants, kTextures};  // by Stage
+        for (std::size_t stage = 0; stage < kNames.size(); ++stage) busy[kNames[stage]] = stages_[stage].busy;
         memory_.fill_busy(busy);
         busy[kBlockStarts] = starts_.busy;
         std::erase_if(busy, [](const auto& row) { return row.second == 0; });
@@ -232,7 +234,8 @@ private:
     Timeline timeline_;
     SmMemory memory_;
     std::vector<Server> issue_, units_of_sm_, units_;
-    Server first_cache_, banks_, starts_;
+    std::array<Server, 4> stages_;  ///< by Stage
+    Server starts_;
     std::vector<ReplayedBlock> blocks_;
     std::vector<ReplayedWarp> warps_;
     std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;

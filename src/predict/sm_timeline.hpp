@@ -36,8 +36,9 @@ struct Timeline {
 };
 
 /// The resources of `busy`; units have their own names.
-inline constexpr const char *kIssue = "issue slots", *kFirstCache = "first-level cache",
-                            *kBanks = "shared memory banks", *kL2Loads = "L2 loads", *kL2Stores = "L2 stores",
+inline constexpr const char *kIssue = "issue slots", *kStorage = "L1 and shared memory",
+                            *kFirstCache = "first-level cache", *kConstants = "constant cache",
+                            *kTextures = "texture units", *kL2Loads = "L2 loads", *kL2Stores = "L2 stores",
                             *kL2Atomics = "L2 atomics", *kDram = "DRAM", *kBlockStarts = "starts of blocks";
 
 /// Runs `blocks` on one SM that holds `resident` of them at once. A warp issues its instructions in order, as their

@@ -14,11 +14,13 @@ TouchedBytes touched_bytes(std::span<const BlockTrace> blocks, double granule) {
     for (const BlockTrace& block : blocks)
         for (const WarpAccess& access : block.accesses)
             for (std::size_t i = access.first; i < std::size_t{access.first} + access.lines; ++i)
-                for (std::uint32_t bits = block.lines[i].sectors; bits != 0; bits &= bits - 1)
-                    (access.kind == AccessKind::store ? written : read)
-                        .insert((block.lines[i].line * (kTouchedLineBytes / kTouchedSectorBytes) +
-                                 static_cast<std::uint64_t>(std::countr_zero(bits))) /
-                                sectors);
+                for (std::uint32_t bits = block.lines[i].sectors; bits != 0; bits &= bits - 1) {
+                    const auto number = (block.lines[i].line * (kTouchedLineBytes / kTouchedSectorBytes) +
+                                         static_cast<std::uint64_t>(std::countr_zero(bits))) /
+                                        sectors;
+                    if (access.kind != AccessKind::store) read.insert(number);
+                    if (access.kind != AccessKind::load) written.insert(number);
+                }
     return {static_cast<double>(read.size()) * granule, static_cast<double>(written.size()) * granule};
 }
 

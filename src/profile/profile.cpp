@@ -1,5 +1,6 @@
 #include "profile/profile.hpp"
 
+#include "profile/exchange.hpp"
 #include "profile/footprint.hpp"
 #include "profile/recorder.hpp"
 #include "profile/steps.hpp"
@@ -37,7 +38,8 @@ public:
           deadline_(Recorder::Clock::now() + sampling.time_limit),
           recorder_(launched.program, machine, launched.memory,
                     (launched.launch.block.count() + kWarpSize - 1) / kWarpSize, deadline_),
-          random_(sampling.seed) {}
+          random_(sampling.seed),
+          exchange_(launched.buffers) {}
 
     predict::LaunchProfile run() {
         fill_launch();
@@ -120,6 +122,7 @@ private:
             profile_.threads[i] += static_cast<double>(executed.thread_instructions[i]);
         }
         profile_.sampled.push_back(recorder_.counts());
+        exchange_.add(recorder_.loaded(), recorder_.written());
         all_.read.insert(recorder_.read().begin(), recorder_.read().end());
         all_.written.insert(recorder_.written().begin(), recorder_.written().end());
         return true;
@@ -230,6 +233,8 @@ private:
         const auto count = static_cast<double>(profile_.sampled.size());
         for (auto& each : profile_.executed) each /= count;
         for (auto& each : profile_.threads) each /= count;
+        profile_.exchanged = exchange_.share();
+        profile_.partial_store = sim::kPartialBytes;
     }
 
     const Launched& launched_;
@@ -240,6 +245,7 @@ private:
     Recorder recorder_;
     std::mt19937_64 random_;
     BlockSectors all_;  ///< of all executed blocks
+    Exchange exchange_;
     predict::LaunchProfile profile_;
     std::set<std::uint64_t> known_;
     std::size_t events_ = 0;

@@ -1,11 +1,13 @@
 #include "profile/recorder.hpp"
 
 #include "sass/operations.hpp"
+#include "sim/machine_code/warp.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <ranges>
+#include <span>
 
 namespace gputomo::profile {
 namespace {
@@ -40,7 +42,12 @@ bool skips_near(const sass::Instruction& instruction) {
 
 Recorder::Recorder(const sim::machine_code::MachineProgram& program, const machine::Machine& machine,
                    const sim::DeviceMemory& memory, std::uint64_t warps_of_block, Clock::time_point deadline)
-    : program_(program), memory_(memory), warps_of_block_(warps_of_block), deadline_(deadline) {
+    : program_(program),
+      memory_(memory),
+      ports_(sim::load_ports_of(machine)),
+      coalescers_(machine),
+      warps_of_block_(warps_of_block),
+      deadline_(deadline) {
     if (!machine.shared.banks) return;
     banks_.emplace(machine.shared);
     std::array<std::uint64_t, kLanes> words{};
@@ -58,6 +65,7 @@ void Recorder::begin(std::uint64_t block, bool trace, std::size_t most_events) {
     events_ = 0;
     pending_ = false;
     read_.clear();
+    loaded_.clear();
     written_.clear();
 }
 
@@ -86,7 +94,7 @@ void Recorder::execute(std::size_t step, std::uint32_t /*lanes*/, std::uint32_t 
     step_ = step;
     mask_ = mask;
     pending_ = true;
-    global_.count = shared_.count = local_.count = 0;
+    global_.count = shared_.count = local_.count = constant_.count = 0;
 }
 
 void Recorder::access(Space space, Access access, std::uint64_t offset, std::uint64_t bytes) {
@@ -96,6 +104,7 @@ void Recorder::access(Space space, Access access, std::uint64_t offset, std::uin
             return global_.add(offset, bytes, access);
         case Space::shared: return shared_.add(offset, bytes, access);
         case Space::local: return local_.add(offset, bytes, access);
+        case Space::constant: return constant_.add(offset, bytes, access);
         default: return;
     }
 }
@@ -147,6 +156,7 @@ void Recorder::add_lines(const Accessed& accessed, bool global, predict::WarpAcc
             const std::uint64_t sector = line.line * (kTouchedLineBytes / kTouchedSectorBytes) +
                                          static_cast<std::uint64_t>(std::countr_zero(bits));
             if (to.kind != predict::AccessKind::store) read_.insert(sector);
+            if (to.kind == predict::AccessKind::load) loaded_.insert(sector);
             if (to.kind != predict::AccessKind::load) written_.insert(sector);
         }
     }
@@ -160,20 +170,89 @@ void Recorder::add_lines(const Accessed& accessed, bool global, predict::WarpAcc
     trace_.lines.insert(trace_.lines.end(), lines_.begin(), lines_.end());
 }
 
+std::uint32_t Recorder::by_lane(const Accessed& accessed, std::array<std::uint64_t, 32>& addresses) const {
+    std::uint32_t mask = 0, lanes = mask_;
+    const std::size_t count = std::min<std::size_t>(accessed.count, kLanes);
+    // Accesses come in the order of the lanes; instructions that move matrices make others than one a lane.
+    const bool one_a_lane = count == static_cast<std::size_t>(std::popcount(mask_));
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto lane = one_a_lane ? static_cast<std::size_t>(std::countr_zero(lanes)) : i;
+        lanes &= lanes - 1;
+        addresses[lane] = accessed.address[i];
+        mask |= 1U << lane;
+    }
+    return mask;
+}
+
+const std::vector<sim::Segment>& Recorder::take_port(sim::PathKind path, sim::Coalescer& coalescer,
+                                                     const Accessed& accessed, predict::WarpAccess& to) {
+    const sim::LoadPort& port = ports_[static_cast<std::size_t>(path)];
+    std::array<std::uint64_t, kLanes> addresses{};
+    const std::uint32_t mask = by_lane(accessed, addresses);
+    const auto bytes = static_cast<std::uint32_t>(accessed.bytes);
+    const auto& segments = coalescer.merge(addresses, mask, bytes);
+    if (port.of_storage) to.stage = predict::Stage::storage;
+    if (port.transaction == 0 || (port.of_storage && !banks_)) {
+        to.stage_cycles = static_cast<float>(segments.size());
+        return segments;
+    }
+    constexpr std::array kKinds{sim::AccessKind::load, sim::AccessKind::store, sim::AccessKind::atomic};
+    const sim::PortAccess on_port{
+        .kind = kKinds[static_cast<std::size_t>(to.kind)], .bytes = bytes, .addresses = addresses, .mask = mask};
+    to.stage_cycles = static_cast<float>(sim::port_cycles(port, *banks_, on_port, segments));
+    to.spread = static_cast<float>(port.spacing * static_cast<double>(segments.size() - 1));
+    return segments;
+}
+
+void Recorder::add_global(predict::WarpAccess& to) {
+    add_lines(global_, true, to);
+    if (!tracing_) return;
+    const bool near = to.kind == predict::AccessKind::load && !to.skips_near;
+    for (const sim::Segment& segment :
+         take_port(sim::PathKind::global, near ? coalescers_.global : coalescers_.global_far, global_, to)) {
+        if (!segment.partial) continue;
+        const auto lines = std::span(trace_.lines).subspan(to.first, to.lines);
+        const auto found = std::ranges::find(lines, segment.address / kTouchedLineBytes, &predict::TouchedLine::line);
+        if (found != lines.end()) found->partial = true;
+    }
+}
+
+/// Word by word: the same word of the warp's threads lies together.
+void Recorder::add_local(predict::WarpAccess& to) {
+    Accessed laid_out{.bytes = kWord, .access = local_.access};
+    const std::uint64_t frame = kLocalMemory + (counts_.block * warps_of_block_ + warp_) * kLocalOfWarp;
+    const std::uint64_t words = std::max<std::uint64_t>(1, local_.bytes / kWord);
+    for (std::uint64_t word = 0; word < words; ++word)
+        for (std::size_t i = 0; i < local_.count; ++i)
+            laid_out.add(frame + ((local_.address[i] / kWord + word) * kLanes + i) * kWord, kWord, local_.access);
+    add_lines(laid_out, false, to);
+    if (!tracing_) return;
+    const bool near = to.kind == predict::AccessKind::load;
+    (void)take_port(sim::PathKind::local, near ? coalescers_.local : coalescers_.local_far, laid_out, to);
+    to.stage_cycles *= static_cast<float>(words);
+}
+
+void Recorder::add_constant(predict::WarpAccess& to) {
+    to.stage = predict::Stage::constants;
+    if (tracing_) (void)take_port(sim::PathKind::constant, coalescers_.constant, constant_, to);
+}
+
+/// Texels of a filter that lie in one line come with one transaction.
+void Recorder::add_texture(predict::WarpAccess& to) {
+    add_lines(global_, true, to);
+    to.stage = predict::Stage::textures;
+    const sim::LoadPort& port = ports_[static_cast<std::size_t>(sim::PathKind::texture)];
+    const double fetches = sim::fetches_of(sim::machine_code::dimensions_of_fetch(program_.steps[step_]),
+                                           static_cast<std::uint32_t>(global_.bytes));
+    to.stage_cycles = static_cast<float>(std::max(port.access * fetches, port.transaction * to.lines));
+    to.spread = static_cast<float>(port.spacing * (to.lines > 0 ? to.lines - 1 : 0));
+}
+
 void Recorder::add_banks(predict::WarpAccess& to) {
     counts_.shared_accesses += 1;
     if (!banks_) return;
     std::array<std::uint64_t, kLanes> addresses{};
-    std::uint32_t mask = 0, lanes = mask_;
-    const std::size_t count = std::min<std::size_t>(shared_.count, kLanes);
-    // Accesses come in the order of the lanes; instructions that move matrices make others than one a lane.
-    const bool by_lane = count == static_cast<std::size_t>(std::popcount(mask_));
-    for (std::size_t i = 0; i < count; ++i) {
-        const auto lane = by_lane ? static_cast<std::size_t>(std::countr_zero(lanes)) : i;
-        lanes &= lanes - 1;
-        addresses[lane] = shared_.address[i];
-        mask |= 1U << lane;
-    }
+    const std::uint32_t mask = by_lane(shared_, addresses);
     const Opcode operation = program_.steps[step_].instruction.operation;
     const auto found = banks_->access(addresses, mask,
                                       {.bytes = static_cast<std::uint32_t>(shared_.bytes),
@@ -189,19 +268,17 @@ void Recorder::finish() {
     pending_ = false;
     predict::WarpEvent event{.step = static_cast<std::uint32_t>(step_)};
     if (mask_ == 0) event.access = predict::kNotExecuted;
-    if (global_.count + shared_.count + local_.count > 0) {
+    if (global_.count + shared_.count + local_.count + constant_.count > 0) {
         predict::WarpAccess access{.kind = kind_of(global_.count > 0 ? global_.access : local_.access),
                                    .skips_near = skips_near(program_.steps[step_].instruction)};
-        if (global_.count > 0) add_lines(global_, true, access);
-        if (local_.count > 0) {
-            // Word by word: the same word of the warp's threads lies together.
-            Accessed laid_out = local_;
-            const std::uint64_t frame = kLocalMemory + (counts_.block * warps_of_block_ + warp_) * kLocalOfWarp;
-            for (std::size_t i = 0; i < laid_out.count; ++i)
-                laid_out.address[i] = frame + (laid_out.address[i] / kWord * kLanes + i) * kWord;
-            laid_out.bytes = kWord;
-            add_lines(laid_out, false, access);
+        if (global_.count > 0) {
+            if (sim::machine_code::fetches_texels(program_.steps[step_]))
+                add_texture(access);
+            else
+                add_global(access);
         }
+        if (local_.count > 0) add_local(access);
+        if (constant_.count > 0) add_constant(access);
         if (shared_.count > 0) add_banks(access);
         if (tracing_) {
             event.access = static_cast<std::uint32_t>(trace_.accesses.size());

@@ -6,6 +6,7 @@
 #include "sim/machine_code/program.hpp"
 #include "sim/machine_code/run.hpp"
 #include "sim/memory/device_memory.hpp"
+#include "sim/sm/load_ports.hpp"
 #include "sim/sm/shared_banks.hpp"
 
 #include <array>
@@ -48,11 +49,13 @@ public:
     /// Sectors of global memory that the block read and wrote.
     [[nodiscard]] const std::unordered_set<std::uint64_t>& read() const { return read_; }
     [[nodiscard]] const std::unordered_set<std::uint64_t>& written() const { return written_; }
+    /// Sectors that the block read with other than atomic instructions.
+    [[nodiscard]] const std::unordered_set<std::uint64_t>& loaded() const { return loaded_; }
 
 private:
     /// Addresses of one instruction's threads.
     struct Accessed {
-        std::array<std::uint64_t, 64> address{};
+        std::array<std::uint64_t, 256> address{};  ///< a filter reads up to eight texels for each thread
         std::size_t count = 0;
         std::uint64_t bytes = 0;
         sim::machine_code::Access access = sim::machine_code::Access::read;
@@ -65,11 +68,22 @@ private:
     void finish();
     void add_lines(const Accessed& accessed, bool global, predict::WarpAccess& to);
     void add_banks(predict::WarpAccess& to);
+    /// The addresses of an instruction by lane. Returns the lanes that have one.
+    std::uint32_t by_lane(const Accessed& accessed, std::array<std::uint64_t, 32>& addresses) const;
+    void add_global(predict::WarpAccess& to);
+    void add_local(predict::WarpAccess& to);
+    void add_constant(predict::WarpAccess& to);
+    void add_texture(predict::WarpAccess& to);
+    /// Returns the transactions of the access.
+    const std::vector<sim::Segment>& take_port(sim::PathKind path, sim::Coalescer& coalescer, const Accessed& accessed,
+                                               predict::WarpAccess& to);
     void save(std::uint64_t address, std::uint64_t bytes);
 
     const sim::machine_code::MachineProgram& program_;
     const sim::DeviceMemory& memory_;
     std::optional<sim::SharedBanks> banks_;
+    sim::LoadPorts ports_;
+    sim::Coalescers coalescers_;
     double bank_cycles_ = 1;  ///< of an access without conflicts
     std::uint64_t warps_of_block_;
     Clock::time_point deadline_;
@@ -79,9 +93,9 @@ private:
     std::size_t most_events_ = 0, events_ = 0;
     std::size_t warp_ = 0, step_ = 0;
     std::uint32_t mask_ = 0;
-    Accessed global_, shared_, local_;
+    Accessed global_, shared_, local_, constant_;
     std::vector<predict::TouchedLine> lines_;
-    std::unordered_set<std::uint64_t> read_, written_, saved_;
+    std::unordered_set<std::uint64_t> read_, written_, loaded_, saved_;
     /// What memory held before the block wrote it: address and bytes.
     std::vector<std::pair<std::uint64_t, std::array<std::byte, 32>>> sectors_;
     std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> pieces_;

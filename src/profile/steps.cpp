@@ -2,6 +2,7 @@
 
 #include "sass/code.hpp"
 #include "sim/sm/sass_costs.hpp"
+#include "sim/sm/sass_slots.hpp"
 
 #include <fmt/format.h>
 
@@ -63,6 +64,7 @@ void set_wait(const sass::Instruction& instruction, ProfiledStep& step) {
 void add_steps(const sim::machine_code::MachineProgram& program, const machine::Machine& machine,
                predict::LaunchProfile& to) {
     const sim::CostModel model(machine);
+    const auto operands = sim::operand_spec_of(machine);
     const sim::SassCosts costs = sim::sass_costs_of(program, machine, model);
     std::vector<int> unit_of(model.unit_count(), -1);
     std::set<std::string> assumed;
@@ -79,8 +81,7 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
         step.waits = control.wait;
         step.written = control.write_barrier;
         step.read = control.read_barrier;
-        // Two register banks: half of the instructions find both of their operands in one.
-        step.slots = (1 + cost.issue_slots) / 2;
+        step.slots = sim::compute_slots(program, at, cost, operands.file);
         if (!cost.units.empty()) {
             const auto unit = cost.units.front().unit;
             if (unit_of[unit] < 0) {

@@ -74,7 +74,8 @@ std::optional<std::string> measured_limiter(const SuiteEntry& entry) {
 std::string predicted_limiter(const predict::LaunchPrediction& prediction) {
     if (prediction.bounds.empty() || prediction.bounds.front().cycles <= kBusy * prediction.cycles) return "latency";
     const std::string_view resource = prediction.bounds.front().resource;
-    if (resource == predict::kFirstCache || resource == predict::kBanks) return "L1";
+    if (resource == predict::kStorage || resource == predict::kFirstCache || resource == predict::kTextures)
+        return "L1";
     if (resource == predict::kL2Loads || resource == predict::kL2Stores || resource == predict::kL2Atomics) return "L2";
     if (resource == predict::kDram) return "DRAM";
     return resource == predict::kBlockStarts ? "latency" : "SM";

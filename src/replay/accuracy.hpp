@@ -26,8 +26,8 @@ inline constexpr std::array kMethods{Method::simulation, Method::prediction};
 struct Answer {
     std::string failure;  ///< why there is no answer; empty where there is one
     double cycles = 0, instructions = 0, dram_bytes = 0;
-    double seconds = 0;         ///< that the answer took on this computer
-    std::string limiter;        ///< of a prediction: a unit of a profiler or "latency", as measured_limiter() names them
+    double seconds = 0;   ///< that the answer took on this computer
+    std::string limiter;  ///< of a prediction: a unit of a profiler or "latency", as measured_limiter() names them
     sim::SampledBlocks blocks;  ///< of a simulation
 };
 
@@ -56,7 +56,8 @@ private:
 /// The profiler's unit with the highest utilisation, if that is above `kBusy`: "SM", "L1", "L2" or "DRAM"; otherwise
 /// "latency". nullopt where no utilisation was measured.
 [[nodiscard]] std::optional<std::string> measured_limiter(const SuiteEntry& entry);
-/// The same of a prediction: the unit of the profiler that has the resource with the largest bound.
+/// The unit of the profiler that has the resource with the prediction's largest bound, named as measured_limiter()
+/// does.
 [[nodiscard]] std::string predicted_limiter(const predict::LaunchPrediction& prediction);
 inline constexpr double kBusy = 0.6;
 

@@ -100,8 +100,12 @@ std::string text_of(const AccuracyOrigin& origin) {
 }  // namespace
 
 Json accuracy_json(std::span<const Scored> scored, const AccuracyOrigin& origin) {
-    Json json{{"schema", kAccuracySchema}, {"version", origin.version}, {"commit", origin.commit},
-              {"device", origin.device},   {"gpu", origin.gpu},         {"seed", origin.seed},
+    Json json{{"schema", kAccuracySchema},
+              {"version", origin.version},
+              {"commit", origin.commit},
+              {"device", origin.device},
+              {"gpu", origin.gpu},
+              {"seed", origin.seed},
               {"sample_above", origin.sample_above}};
     for (const Method method : kMethods)
         if (const auto accuracy = accuracy_of(scored, method); accuracy.entries > 0)

@@ -42,12 +42,11 @@ std::string summary(std::span<const Scored> all) {
         "and 90th percentile | limiter right |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
     for (const Method method : methods_of(all)) {
         const Accuracy of = accuracy_of(all, method);
-        table +=
-            fmt::format("| {} | {} | {} | {:.1f}% | {:.1f}% | {:.1f}% | {:.1f}% | {:.1f}% | {:.1f}, {:.1f} | {} |\n",
-                        name_of(method), of.entries, of.answered, 100 * of.mean, 100 * of.median,
-                        100 * of.percentile_90, 100 * of.mean_of_answered, 100 * of.median_of_answered,
-                        of.median_seconds, of.percentile_90_seconds,
-                        of.limiters == 0 ? "-" : fmt::format("{} of {}", of.right_limiters, of.limiters));
+        table += fmt::format(
+            "| {} | {} | {} | {:.1f}% | {:.1f}% | {:.1f}% | {:.1f}% | {:.1f}% | {:.1f}, {:.1f} | {} |\n",
+            name_of(method), of.entries, of.answered, 100 * of.mean, 100 * of.median, 100 * of.percentile_90,
+            100 * of.mean_of_answered, 100 * of.median_of_answered, of.median_seconds, of.percentile_90_seconds,
+            of.limiters == 0 ? "-" : fmt::format("{} of {}", of.right_limiters, of.limiters));
     }
     return table;
 }

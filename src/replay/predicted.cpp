@@ -17,9 +17,12 @@ predict::LaunchPrediction predict_captured(const GpuMaker& make_gpu, const captu
     const auto& grid = ready.shape().grid;
     functional.grid = {grid[0], grid[1], grid[2]};
     const auto& machine = gpu->machine();
-    return predict::predict_launch(
+    auto prediction = predict::predict_launch(
         profile::profile_launch({ready.program(), functional, ready.memory(), buffers}, machine, sampling), machine,
         machine_origin);
+    if (const auto lost = lost_by_reduction(launch); !lost.empty())
+        prediction.warnings.push_back("the reduction of the capture may have changed the launch: " + lost);
+    return prediction;
 }
 
 }  // namespace gputomo::replay

@@ -11,8 +11,9 @@
 namespace gputomo::replay {
 
 /// Executes sampled blocks with the memory of the capture, then predicts with the description of the GPU that
-/// `make_gpu` makes. `machine_origin` names that description in errors. Throws InputError that names what the capture or
-/// the description lacks, DeviceError where the kernel fails, and TimeLimitError where not even one block ends in time.
+/// `make_gpu` makes. `machine_origin` names that description in errors. Throws InputError that names what the capture
+/// or the description lacks, DeviceError where the kernel fails, and TimeLimitError where not even one block ends in
+/// time.
 [[nodiscard]] predict::LaunchPrediction predict_captured(const GpuMaker& make_gpu, const capture::Capture& capture,
                                                          const capture::Launch& launch,
                                                          const profile::Sampling& sampling,

@@ -8,10 +8,17 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 namespace gputomo::replay {
 
 using capture::Buffer;
+
+std::string lost_by_reduction(const capture::Launch& launch) {
+    if (!launch.reduction) return {};
+    const auto& [unproven, approximate] = std::tie(launch.reduction->unproven, launch.reduction->approximate);
+    return unproven.empty() || approximate.empty() ? unproven + approximate : unproven + "; " + approximate;
+}
 
 ReplayedLaunch::ReplayedLaunch(const capture::Capture& capture, const capture::Launch& launch)
     : shape_(shape_of(launch)),

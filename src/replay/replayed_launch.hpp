@@ -3,10 +3,10 @@
 
 #include "capture/capture.hpp"
 #include "device/cubin.hpp"
+#include "sim/exec/texture.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/machine_code/run.hpp"
 #include "sim/memory/device_memory.hpp"
-#include "sim/exec/texture.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +31,9 @@ struct Difference {
 /// Compares the bytes of a buffer with its content in a capture.
 [[nodiscard]] std::optional<Difference> difference(const capture::Buffer& expected, std::span<const std::byte> made,
                                                    capture::MemoryReader& reader);
+
+/// What the reduction of a launch could not prove or changed (docs/capture.md); empty where there is nothing.
+[[nodiscard]] std::string lost_by_reduction(const capture::Launch& launch);
 
 class ReplayedLaunch {
 public:

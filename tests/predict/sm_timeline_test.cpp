@@ -49,8 +49,10 @@ struct Kernel {
         for (auto& block : blocks)
             for (auto& warp : block.warps) {
                 warp[step].access = static_cast<std::uint32_t>(block.accesses.size());
-                block.accesses.push_back(
-                    {.first = static_cast<std::uint32_t>(block.lines.size()), .lines = 1, .kind = kind});
+                block.accesses.push_back({.first = static_cast<std::uint32_t>(block.lines.size()),
+                                          .lines = 1,
+                                          .kind = kind,
+                                          .stage_cycles = 1});
                 block.lines.push_back({line, 0xF});
                 line += apart;
             }
@@ -120,6 +122,71 @@ TEST(SmTimeline, StoresOccupyTheirBandwidth) {
     slow.stores = {.sm = 32, .gpu = 32};
     EXPECT_THAT(kernel.run(slow).busy.at(kL2Stores), DoubleEq(16 * 128 / 32.0));
     EXPECT_THAT(kernel.run(slow, {.active_sms = 4, .l2_bytes = 1 << 20}).busy.at(kL2Stores), DoubleEq(4 * 64));
+}
+
+TEST(SmTimeline, SectorsWrittenInPartTakeLongerAtTheL2) {
+    Kernel kernel({{.kind = StepKind::global, .stall = 1}}, 1, 16);
+    kernel.touch(0, AccessKind::store);
+    kernel.profile.partial_store = 2.5;
+    for (auto& line : kernel.blocks[0].lines) line.partial = true;
+    SmRates slow = rates();
+    slow.stores = {.sm = 32, .gpu = 16};
+    EXPECT_THAT(kernel.run(slow).busy.at(kL2Stores), DoubleEq(2.5 * 16 * 128 / 16.0));
+    slow.stores = {.sm = 32, .gpu = 0};
+    EXPECT_THAT(kernel.run(slow).busy.at(kL2Stores), DoubleEq(16 * 128 / 32.0)) << "the SM's port moves their bytes";
+}
+
+TEST(SmTimeline, LoneSectorTakesAsLongAsItsGranuleAtTheL2) {
+    Kernel kernel({kLoad}, 1, 16);
+    kernel.touch(0, AccessKind::load);
+    SmRates slow = rates();
+    slow.l2_granule = 64;
+    slow.loads = {.sm = 0, .gpu = 64};
+    EXPECT_THAT(kernel.run(slow).busy.at(kL2Loads), DoubleEq(16 * 128 / 64.0));
+    for (auto& line : kernel.blocks[0].lines) line.sectors = 0b0110;  // a sector of each of two granules
+    EXPECT_THAT(kernel.run(slow).busy.at(kL2Loads), DoubleEq(16 * 128 / 64.0));
+    for (auto& line : kernel.blocks[0].lines) line.sectors = 0b0011;
+    EXPECT_THAT(kernel.run(slow).busy.at(kL2Loads), DoubleEq(16 * 64 / 64.0));
+}
+
+TEST(SmTimeline, AtomicReadsItsLineFromMemory) {
+    Kernel kernel({kLoad, kUse}, 1, 1);
+    kernel.touch(0, AccessKind::atomic);
+    Shares evicting = kAlone;
+    evicting.written_back = 1;
+    const auto timeline = kernel.run(rates(), evicting);
+    EXPECT_THAT(timeline.dram_read_bytes, DoubleEq(128));
+    EXPECT_THAT(timeline.dram_written_bytes, DoubleEq(128));
+    EXPECT_GT(timeline.cycles, kMemory);
+}
+
+TEST(SmTimeline, StageTakesOneAccessAfterTheOther) {
+    Kernel kernel({{.kind = StepKind::constant, .stall = 2, .written = 0}, kUse}, 1, 4);
+    kernel.touch(0, AccessKind::load);
+    for (auto& access : kernel.blocks[0].accesses)
+        access.lines = 0, access.stage = Stage::constants, access.stage_cycles = 20, access.spread = 70;
+    SmRates constant = rates();
+    constant.constant_latency = 50;
+    EXPECT_THAT(kernel.run(constant).busy.at(kConstants), DoubleEq(4 * 20));
+    // The last of four starts after three others, one of them beside it on its scheduler: its words come later anyway.
+    EXPECT_THAT(kernel.run(constant).cycles, DoubleEq(1 + 70 + 50));
+    for (auto& access : kernel.blocks[0].accesses) access.spread = 0;
+    EXPECT_THAT(kernel.run(constant).cycles, DoubleEq(3 * 20 + 50));
+}
+
+TEST(SmTimeline, SharedMemoryAndTheFirstCacheTakeTurnsWhereTheyAreOne) {
+    Kernel kernel({kLoad}, 1, 8);
+    kernel.touch(0, AccessKind::load);
+    auto& accesses = kernel.blocks[0].accesses;
+    for (std::size_t i = 0; i < accesses.size(); ++i) {
+        accesses[i].stage = Stage::storage;
+        accesses[i].stage_cycles = 32;
+        if (i % 2 == 0) continue;
+        accesses[i].lines = 0;
+        accesses[i].stage_cycles = 0;
+        accesses[i].bank_cycles = 32;
+    }
+    EXPECT_THAT(kernel.run().busy.at(kStorage), DoubleEq(8 * 32));
 }
 
 TEST(SmTimeline, ReadsOfABusyMemoryWaitAsDescribed) {

@@ -130,6 +130,37 @@ TEST_F(Profile, BankConflictsTakeAsLongAsTheirWays) {
     EXPECT_EQ(ways(33), 1);
 }
 
+TEST_F(Profile, StridedLoadsOccupyTheBanksThatTheyShare) {
+    const auto in = buffer(64 << 20), out = buffer(1 << 20);
+    const auto load = [&](int stride) {
+        const auto profile = profiled("strided", {8}, {32}, in, out, stride);
+        const auto& accesses = profile.sms.front().front().accesses;
+        const auto found = std::ranges::find_if(accesses, [](const predict::WarpAccess& access) {
+            return access.lines > 0 && access.kind == predict::AccessKind::load;
+        });
+        EXPECT_EQ(found->stage, predict::Stage::storage);
+        return found->stage_cycles;
+    };
+    EXPECT_EQ(load(1), 1);
+    EXPECT_EQ(load(8), 8);
+    EXPECT_EQ(load(32), 32) << "all words lie in one bank";
+    EXPECT_LT(load(33), 9) << "a quarter of a cycle for each of 32 lines";
+}
+
+TEST_F(Profile, ConstantsAndStoresOccupyTheirStages) {
+    const auto in = buffer(64 << 20), out = buffer(1 << 20);
+    const auto profile = profiled("strided", {8}, {32}, in, out, 1);
+    const auto& block = profile.sms.front().front();
+    EXPECT_THAT(block.accesses,
+                Contains(testing::AllOf(Field(&predict::WarpAccess::stage, predict::Stage::constants),
+                                        Field(&predict::WarpAccess::stage_cycles, testing::FloatNear(2, 0.1)),
+                                        Field(&predict::WarpAccess::spread, 0))));
+    EXPECT_THAT(block.accesses, Contains(testing::AllOf(Field(&predict::WarpAccess::kind, predict::AccessKind::store),
+                                                        Field(&predict::WarpAccess::stage_cycles, 4))))
+        << "a cycle for each sector of a whole line";
+    EXPECT_THAT(block.lines, Each(Field(&predict::TouchedLine::partial, false)));
+}
+
 TEST_F(Profile, BlocksDoNotSeeWhatOthersWriteAndMemoryStaysAsItWas) {
     const auto count = buffer(4), out = buffer(1 << 20);
     buffers_[0]->write(std::vector<int>{5});

@@ -71,7 +71,7 @@ TEST(Accuracy, JudgesTheLimiterOfPredictions) {
     prediction.cycles = 100;
     prediction.bounds = {{.resource = predict::kDram, .cycles = 90}};
     EXPECT_EQ(predicted_limiter(prediction), "DRAM");
-    prediction.bounds = {{.resource = predict::kBanks, .cycles = 61}};
+    prediction.bounds = {{.resource = predict::kStorage, .cycles = 61}};
     EXPECT_EQ(predicted_limiter(prediction), "L1");
     prediction.bounds = {{.resource = "unit fp32", .cycles = 59}};
     EXPECT_EQ(predicted_limiter(prediction), "latency");

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tries scripts/repeat_main.c with a stand-in for the CUDA runtime, and the scripts that fetch, compile and measure suites.
+"""Tries scripts/repeat_main.c with a stand-in for the CUDA runtime, and the scripts that fetch and measure suites.
 
 Usage: scripts_test.py SOURCE_FOLDER. Exit code 77: no C compiler, or no git.
 """

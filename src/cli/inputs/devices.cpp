@@ -34,8 +34,7 @@ void note_assumptions(const std::string& name, const std::vector<std::string>& a
     static std::set<std::string> noted;
     const std::lock_guard guard(mutex);
     if (!assumed.empty() && noted.insert(name).second)
-        fmt::print(stderr, "note: {} leaves open what simulation needs; assumed: {}\n", name,
-                   fmt::join(assumed, "; "));
+        fmt::print(stderr, "note: {} leaves open what simulation needs; assumed: {}\n", name, fmt::join(assumed, "; "));
 }
 
 }  // namespace

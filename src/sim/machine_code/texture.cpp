@@ -93,6 +93,11 @@ bool describe_shape(std::string_view shape, Fetch& what) {
 
 }  // namespace
 
+bool fetches_texels(const Step& step) {
+    return step.instruction.operation == Operation::TEX || step.instruction.operation == Operation::TLD ||
+           step.instruction.operation == Operation::TLD4;
+}
+
 unsigned dimensions_of_fetch(const Step& step) { return unpacked_fetch(step.mode).dimensions; }
 
 void read_fetch_operands(Step& step) {

@@ -126,6 +126,7 @@ private:
 
 /// Finds the registers of TEX, TLD and TLD4, which have two results.
 void read_fetch_operands(Step& step);
+[[nodiscard]] bool fetches_texels(const Step& step);
 /// Coordinates of a texture fetch, without a layer.
 [[nodiscard]] unsigned dimensions_of_fetch(const Step& step);
 

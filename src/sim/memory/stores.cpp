@@ -14,9 +14,6 @@ constexpr std::uint64_t kAtomicBytes = 4;
 /// Queues behind the SM's port hold this many cycles of stores before they delay the SM. A chosen value: a smaller one
 /// makes short bursts of stores wait.
 constexpr double kStoreQueueCycles = 64;
-/// As how many bytes the cache of all SMs counts a byte of a sector that a store writes in part, because it reads the
-/// sector first. An H100 writes 30.8 such sectors in a cycle, and 67.9 whole ones.
-constexpr double kPartialBytes = 2.2;
 
 }  // namespace
 

@@ -18,19 +18,6 @@ constexpr double kStoreQueueCycles = 1000;
 /// Cycles between two transactions of one instruction, where departure() names no other number.
 constexpr double kTransactionSpacing = 1;
 
-/// Cycles for which the storage of an SM is busy with a line of a load or an atomic, if the description has no
-/// transaction_interval. It takes one if the words of a warp lie in one bank. An H200 takes a quarter of a cycle if
-/// they lie in different ones. A larger one makes scattered loads slower in proportion.
-constexpr double kLoadLine = 1;
-/// Cycles for which the storage is busy with a sector of a store, and with a line that is written in part. An H100
-/// takes 4.0 cycles for a whole line, 64 for 32 lines with a word each, 48 for 32 words in 16 lines and 40 for 32 words
-/// in 8. Larger ones make stores slower in proportion.
-constexpr double kStoreSector = 1, kStorePartial = 1;
-/// Cycles of a transaction on a path that is only known to take one access at a time: less than any clock shows.
-constexpr double kInNoTime = 1e-9;
-/// The compute capability from which all global accesses pass through one cache with shared memory (Volta).
-constexpr std::int64_t kOneCacheFrom = 7;
-
 /// One warp instruction on one path.
 struct PathAccess {
     Coalescer& coalescer;
@@ -68,23 +55,6 @@ bool is_global_load(const Transaction& transaction) {
     return transaction.path == PathKind::global && transaction.kind == AccessKind::load;
 }
 
-/// Cycles for which the transactions occupy the path's stage of the SM.
-double occupancy(const LoadStoreUnit& unit, const LoadPort& port, const WarpAccess& access,
-                 const std::vector<Segment>& segments) {
-    const MemoryInstruction& instruction = access.instruction;
-    double cycles = 0;
-    if (instruction.kind == AccessKind::store) {
-        for (const Segment& segment : segments)
-            cycles += kStoreSector * segment.pieces + (segment.partial ? kStorePartial : 0);
-        return cycles;
-    }
-    cycles = std::max(port.access * instruction.fetches, static_cast<double>(segments.size()) * port.transaction);
-    if (port.of_storage)
-        cycles = std::max(
-            cycles, unit.spec.banks.access(access.addresses, access.mask, {.bytes = instruction.bytes}).occupancy);
-    return cycles;
-}
-
 /// Cycles from the departure of an instruction's first transaction to that of its transaction number `index`. For paths
 /// whose transactions do not wait for those of other warps.
 double departure(const LoadStoreSpec& spec, const Transaction& transaction, std::size_t index) {
@@ -111,7 +81,13 @@ AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const Pat
     double first = now, spacing = 0;
     if (port.transaction > 0) {
         double& free = free_time(unit.state, port, on.path, access.sm);
-        const double cycles = occupancy(unit, port, access, segments);
+        const double cycles = port_cycles(port, spec.banks,
+                                          {.kind = instruction.kind,
+                                           .bytes = instruction.bytes,
+                                           .fetches = instruction.fetches,
+                                           .addresses = access.addresses,
+                                           .mask = access.mask},
+                                          segments);
         first = std::max(now, free);
         free = first + cycles;
         spacing = cycles / static_cast<double>(segments.size());
@@ -190,36 +166,6 @@ AccessTimes access_local(LoadStoreUnit& unit, const WarpAccess& access, double n
 
 }  // namespace
 
-namespace {
-
-double given_interval(const machine::Real& field, PathKind path, std::string_view name) {
-    return field ? need_rate(field, fmt::format("paths.{}.{}", kPathNames[static_cast<std::size_t>(path)], name)) : 0;
-}
-
-LoadPort port_of(const machine::Machine& machine, PathKind kind) {
-    const auto described = machine.paths.find(std::string(kPathNames[static_cast<std::size_t>(kind)]));
-    if (described == machine.paths.end())
-        return kind == PathKind::local ? port_of(machine, PathKind::global) : LoadPort{};
-    const machine::Path& path = described->second;
-    LoadPort port{.access = given_interval(path.access_interval, kind, "access_interval"),
-                  .transaction = given_interval(path.transaction_interval, kind, "transaction_interval")};
-    const bool global = kind == PathKind::global || kind == PathKind::local;
-    // GlobalLoads applies the cost of global loads.
-    if (!global && path.transaction_cost)
-        port.spacing = given_interval(path.transaction_cost, kind, "transaction_cost");
-    if (global && machine.identity.compute_capability_major.value_or(0) >= kOneCacheFrom) {
-        const auto caches = path.caches.value_or({});
-        port.of_storage =
-            machine.shared.unified_cache && !caches.empty() && caches.front() == *machine.shared.unified_cache;
-        if (port.transaction == 0) port.transaction = kLoadLine;
-    }
-    // A path that takes an access at a time takes its transactions in no time if nothing else is known.
-    if (port.transaction == 0 && port.access > 0) port.transaction = kInNoTime;
-    return port;
-}
-
-}  // namespace
-
 LoadStoreSpec load_store_spec_of(const machine::Machine& machine, const GlobalLoads& global_loads) {
     LoadStoreSpec spec{.banks = SharedBanks(machine.shared),
                        .global_loads = global_loads,
@@ -234,18 +180,9 @@ LoadStoreSpec load_store_spec_of(const machine::Machine& machine, const GlobalLo
     // Kepler, Maxwell and Pascal load .nc through the texture cache; from Volta on it is the L1.
     const auto major = machine.identity.compute_capability_major.value_or(0);
     spec.read_only_is_texture = major >= 3 && major <= 6;
-    for (std::size_t kind = 0; kind < kPathNames.size(); ++kind)
-        spec.ports[kind] = port_of(machine, static_cast<PathKind>(kind));
+    spec.ports = load_ports_of(machine);
     return spec;
 }
-
-Coalescers::Coalescers(const machine::Machine& machine)
-    : global(machine, "global"),
-      global_far(machine, "global", Coalescer::From::far),
-      local(machine, machine.paths.contains("local") ? "local" : "global"),
-      local_far(machine, machine.paths.contains("local") ? "local" : "global", Coalescer::From::far),
-      texture(machine, "texture"),
-      constant(Coalescer::word_by_word()) {}
 
 AccessTimes access(LoadStoreUnit& unit, const WarpAccess& access, double now) {
     const MemoryInstruction& instruction = access.instruction;

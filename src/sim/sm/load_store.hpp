@@ -5,7 +5,7 @@
 #include "ptx/ir.hpp"
 #include "sim/memory/global_loads.hpp"
 #include "sim/memory/memory_system.hpp"
-#include "sim/sm/coalescer.hpp"
+#include "sim/sm/load_ports.hpp"
 #include "sim/sm/scheduler.hpp"
 #include "sim/sm/shared_banks.hpp"
 
@@ -16,14 +16,6 @@
 
 namespace gputomo::sim {
 
-/// The stage of an SM that takes the transactions of a path one after the other, whichever warps they come from.
-struct LoadPort {
-    double access = 0;        ///< fewest cycles between two loads
-    double transaction = 0;   ///< cycles of a transaction; 0: transactions do not wait for those of other warps
-    double spacing = 0;       ///< cycles by which each further transaction of a load comes back later, at least
-    bool of_storage = false;  ///< the stage is that of shared memory (shared.unified_cache)
-};
-
 struct LoadStoreSpec {
     SharedBanks banks;
     GlobalLoads global_loads;
@@ -33,19 +25,10 @@ struct LoadStoreSpec {
     std::array<double, kPathNames.size()> path_slots{1, 1, 1, 1, 1};  ///< issue slots of an access, by PathKind
     std::uint32_t served_per_issue = 0;  ///< transactions or bank-conflict ways that one issue serves; 0: all
     bool read_only_is_texture = false;   ///< ld.global.nc takes the texture path
-    std::array<LoadPort, kPathNames.size()> ports{};  ///< by PathKind
+    LoadPorts ports{};
 };
 /// Throws InputError for intervals that are not positive.
 [[nodiscard]] LoadStoreSpec load_store_spec_of(const machine::Machine& machine, const GlobalLoads& global_loads);
-
-/// Merge the lanes' addresses into transactions. They keep no state between two instructions.
-struct Coalescers {
-    explicit Coalescers(const machine::Machine& machine);
-    Coalescer global, global_far;
-    Coalescer local, local_far;
-    Coalescer texture;
-    Coalescer constant;
-};
 
 struct LoadStoreState {
     std::vector<double> banks_free;  ///< by SM: when the banks of shared memory can take an access

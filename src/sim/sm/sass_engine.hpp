@@ -39,9 +39,8 @@ struct SassNeeds {
     std::uint8_t wait = 0;   ///< a bit for each dependence barrier to wait for
     std::uint8_t write_barrier = sass::kNoBarrier;
     std::uint8_t read_barrier = sass::kNoBarrier;
-    float slots = 1;                  ///< issue slots without register bank conflicts
-    std::uint8_t conflict_slots = 0;  ///< issue slots that register bank conflicts add
-    bool on_cores = false;            ///< runs on the CUDA cores
+    float slots = 1;        ///< issue slots of an instruction that accesses no memory
+    bool on_cores = false;  ///< runs on the CUDA cores
     /// Registers that it reads or writes; 0xFF: none. The host fetches them into its caches ahead of the issue.
     std::array<std::uint8_t, 4> touched{sass::kZeroRegister, sass::kZeroRegister, sass::kZeroRegister,
                                         sass::kZeroRegister};

@@ -1,9 +1,11 @@
 // Machine code: when a warp's next instruction can issue, and what happens when it does.
+#include "machine/issue_slots.hpp"
 #include "sass/code.hpp"
 #include "sass/form.hpp"
 #include "sim/exec/lane_fault.hpp"
 #include "sim/machine_code/launch_state.hpp"
 #include "sim/sm/sass_engine.hpp"
+#include "sim/sm/sass_slots.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -77,41 +79,6 @@ SassKind kind_of(const machine_code::Step& step) {
     }
 }
 
-/// 32-bit words that an operand takes in the register file.
-std::uint32_t words_of_operand(const sass::Instruction& instruction, std::size_t source) {
-    switch (instruction.operation) {
-        case Opcode::DADD:
-        case Opcode::DMUL:
-        case Opcode::DFMA:
-        case Opcode::DSETP: return 2;
-        case Opcode::IMAD: return instruction.form->row->opcode == 0x025 && source == 2 ? 2 : 1;
-        case Opcode::DMMA:
-        case Opcode::HMMA:
-        case Opcode::IMMA: return source == 1 ? 2 : 4;
-        default: return 1;
-    }
-}
-
-/// The registers that an instruction reads from the register file, without those that the instruction before it left in
-/// the reuse cache. Another warp's instruction between the two would take its place there; that is not followed.
-std::vector<std::uint32_t> registers_read(const sass::Instruction& instruction, const sass::Instruction* before) {
-    std::vector<std::uint32_t> registers;
-    std::size_t source = 0;
-    for (const Operand& operand : instruction.operands().subspan(instruction.operand_count == 0 ? 0 : 1)) {
-        if (operand.kind != OperandKind::reg) continue;
-        const std::size_t place = source++;
-        if (operand.reg == sass::kZeroRegister) continue;
-        const bool kept = before != nullptr && std::ranges::any_of(before->operands(), [&](const Operand& other) {
-                              return other.kind == OperandKind::reg && other.reuse && other.reg == operand.reg;
-                          });
-        if (kept) continue;
-        for (std::uint32_t word = 0; word < words_of_operand(instruction, place); ++word)
-            if (std::ranges::find(registers, operand.reg + word) == registers.end())
-                registers.push_back(operand.reg + word);
-    }
-    return registers;
-}
-
 }  // namespace
 
 LaunchTime run_launch(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,
@@ -143,13 +110,6 @@ double DependenceBarriers::at_most(std::size_t barrier, std::size_t left, double
     return when;
 }
 
-/// Issue slots of an instruction that takes `described` ones where it has registers in the banks of the instructions
-/// beside it. In the loops that measured it on an H200, a quarter of the compiler's registers were there.
-double slots_beside_others(double described) {
-    constexpr double kShare = 0.25;
-    return 1 + (described - 1) * kShare;
-}
-
 // ---- warps ---------------------------------------------------------------------------------------------------------
 
 SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,
@@ -164,8 +124,8 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
     of_warps_.reserve(most_warps_);
     states_.resize(blocks_.capacity());
     barriers_complete_.resize(blocks_.capacity());
-    for (double& slots : load_store_.spec.path_slots) slots = slots_beside_others(slots);
-    load_store_.spec.shared_slots = slots_beside_others(load_store_.spec.shared_slots);
+    for (double& slots : load_store_.spec.path_slots) slots = machine::slots_beside_others(slots);
+    load_store_.spec.shared_slots = machine::slots_beside_others(load_store_.spec.shared_slots);
     find_needs();
     find_accesses();
 }
@@ -185,15 +145,8 @@ void SassEngine::find_needs() {
                         .read_barrier = control.read_barrier,
                         .on_cores = cost.on_cores};
         if (needs.kind == SassKind::compute) {
-            // Matrices take registers of all banks.
-            const bool matrix = instruction.operation == Opcode::HMMA || instruction.operation == Opcode::IMMA ||
-                                instruction.operation == Opcode::DMMA;
-            needs.slots = static_cast<float>(matrix ? cost.issue_slots : slots_beside_others(cost.issue_slots));
+            needs.slots = static_cast<float>(compute_slots(program_, at, cost, spec_.operands.file));
             if (!cost.units.empty()) needs.resource = unit_set_of(unit_spec_, cost);
-            const auto* const before = at == 0 ? nullptr : &program_.steps[at - 1].instruction;
-            if (instruction.form != nullptr)
-                needs.conflict_slots = static_cast<std::uint8_t>(
-                    bank_conflict_slots(registers_read(instruction, before), spec_.operands.file));
         } else if (instruction.operation == Opcode::LDS || instruction.operation == Opcode::STS ||
                    instruction.operation == Opcode::ATOMS || instruction.operation == Opcode::LDSM ||
                    instruction.operation == Opcode::STSM || instruction.operation == Opcode::SYNCS ||
@@ -345,7 +298,7 @@ void SassEngine::compute(Warp& warp, const Step& step, std::size_t at, std::uint
     const SassNeeds& needs = needs_[at];
     const Cost& cost = kernel_.costs.costs[kernel_.costs.cost_of[at]];
     if (needs.resource != kNoResource) occupy(unit_spec_, ports_of(warp.scheduler), cost, now);
-    const double slots = static_cast<double>(needs.slots) + needs.conflict_slots;
+    const auto slots = static_cast<double>(needs.slots);
     if (slots > 1) take_slots(spec_.scheduler, schedulers_[warp.scheduler], slots, now);
     if (step.reads_clock) warp.hold = std::max(warp.hold, now + spec_.clock.read_cost);
     // A unit has read its operands when it has taken the whole warp.

@@ -51,10 +51,6 @@ bool is_of_barrier(const sass::Instruction& instruction) {
     return instruction.operation == Opcode::SYNCS || instruction.operation == Opcode::ARRIVES;
 }
 
-bool fetches_texels(Opcode operation) {
-    return operation == Opcode::TEX || operation == Opcode::TLD || operation == Opcode::TLD4;
-}
-
 /// Loads that other threads' stores must be visible to are not served by the SM's own caches.
 bool skips_sm(const sass::Instruction& instruction) {
     if (instruction.operation == Opcode::LDGSTS) return instruction.value(Modifier::bypass) == 0;
@@ -62,14 +58,6 @@ bool skips_sm(const sass::Instruction& instruction) {
     const auto order = sass::text_of(Modifier::load_order, instruction.value(Modifier::load_order));
     return order.find("GPU") != std::string_view::npos || order.find("SYS") != std::string_view::npos ||
            order.find("MMIO") != std::string_view::npos;
-}
-
-/// As how many one-dimensional fetches of 4 bytes a fetch occupies the texture unit. An H100 takes 4.1 cycles for one
-/// of these, 8.0 for two dimensions with or without a linear filter, and 8.1 for one dimension of 16 bytes. Three
-/// dimensions and 8 bytes are assumed to take as long as two and as 4.
-double fetches_of(unsigned dimensions, std::uint32_t texel_bytes) {
-    constexpr std::uint32_t kWide = 16;
-    return (dimensions > 1 ? 2 : 1) * (texel_bytes >= kWide ? 2 : 1);
 }
 
 }  // namespace
@@ -85,7 +73,7 @@ void SassEngine::find_accesses() {
                       .space = space_named(instruction.operation),
                       .bytes = step.bytes,
                       .element_bytes = step.bytes,
-                      .texture = fetches_texels(instruction.operation),
+                      .texture = machine_code::fetches_texels(step),
                       .skips_near = skips_sm(instruction)};
             // LDSM and STSM: as many lanes name rows as there are in their matrices.
             if (instruction.has(Modifier::matrix_count))

@@ -1,0 +1,91 @@
+#include "sim/sm/load_ports.hpp"
+
+#include "sim/memory/description.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace gputomo::sim {
+namespace {
+
+/// Cycles for which the storage of an SM is busy with a line of a load or an atomic, if the description has no
+/// transaction_interval. It takes one if the words of a warp lie in one bank. An H200 takes a quarter of a cycle if
+/// they lie in different ones. A larger one makes scattered loads slower in proportion.
+constexpr double kLoadLine = 1;
+/// Cycles for which the storage is busy with a sector of a store, and with a line that is written in part. An H100
+/// takes 4.0 cycles for a whole line, 64 for 32 lines with a word each, 48 for 32 words in 16 lines and 40 for 32 words
+/// in 8. Larger ones make stores slower in proportion.
+constexpr double kStoreSector = 1, kStorePartial = 1;
+/// Cycles of a transaction on a path that is only known to take one access at a time: less than any clock shows.
+constexpr double kInNoTime = 1e-9;
+/// The compute capability from which all global accesses pass through one cache with shared memory (Volta).
+constexpr std::int64_t kOneCacheFrom = 7;
+
+double given_interval(const machine::Real& field, PathKind path, std::string_view name) {
+    return field ? need_rate(field, fmt::format("paths.{}.{}", kPathNames[static_cast<std::size_t>(path)], name)) : 0;
+}
+
+LoadPort port_of(const machine::Machine& machine, PathKind kind) {
+    const auto described = machine.paths.find(std::string(kPathNames[static_cast<std::size_t>(kind)]));
+    if (described == machine.paths.end())
+        return kind == PathKind::local ? port_of(machine, PathKind::global) : LoadPort{};
+    const machine::Path& path = described->second;
+    LoadPort port{.access = given_interval(path.access_interval, kind, "access_interval"),
+                  .transaction = given_interval(path.transaction_interval, kind, "transaction_interval")};
+    const bool global = kind == PathKind::global || kind == PathKind::local;
+    // GlobalLoads applies the cost of global loads.
+    if (!global && path.transaction_cost)
+        port.spacing = given_interval(path.transaction_cost, kind, "transaction_cost");
+    if (global && machine.identity.compute_capability_major.value_or(0) >= kOneCacheFrom) {
+        const auto caches = path.caches.value_or({});
+        port.of_storage =
+            machine.shared.unified_cache && !caches.empty() && caches.front() == *machine.shared.unified_cache;
+        if (port.transaction == 0) port.transaction = kLoadLine;
+    }
+    // A path that takes an access at a time takes its transactions in no time if nothing else is known.
+    if (port.transaction == 0 && port.access > 0) port.transaction = kInNoTime;
+    return port;
+}
+
+}  // namespace
+
+LoadPorts load_ports_of(const machine::Machine& machine) {
+    LoadPorts ports{};
+    for (std::size_t kind = 0; kind < kPathNames.size(); ++kind)
+        ports[kind] = port_of(machine, static_cast<PathKind>(kind));
+    return ports;
+}
+
+double port_cycles(const LoadPort& port, const SharedBanks& banks, const PortAccess& access,
+                   const std::vector<Segment>& segments) {
+    double cycles = 0;
+    if (access.kind == AccessKind::store) {
+        for (const Segment& segment : segments)
+            cycles += kStoreSector * segment.pieces + (segment.partial ? kStorePartial : 0);
+        return cycles;
+    }
+    cycles = std::max(port.access * access.fetches, static_cast<double>(segments.size()) * port.transaction);
+    if (port.of_storage)
+        cycles = std::max(cycles, banks.access(access.addresses, access.mask, {.bytes = access.bytes}).occupancy);
+    return cycles;
+}
+
+/// An H100 takes 4.1 cycles for one dimension and 4 bytes, 8.0 for two dimensions with or without a linear filter, and
+/// 8.1 for one dimension of 16 bytes. Three dimensions and 8 bytes are assumed to take as long as two and as 4.
+double fetches_of(unsigned dimensions, std::uint32_t texel_bytes) {
+    constexpr std::uint32_t kWide = 16;
+    return (dimensions > 1 ? 2 : 1) * (texel_bytes >= kWide ? 2 : 1);
+}
+
+Coalescers::Coalescers(const machine::Machine& machine)
+    : global(machine, "global"),
+      global_far(machine, "global", Coalescer::From::far),
+      local(machine, machine.paths.contains("local") ? "local" : "global"),
+      local_far(machine, machine.paths.contains("local") ? "local" : "global", Coalescer::From::far),
+      texture(machine, "texture"),
+      constant(Coalescer::word_by_word()) {}
+
+}  // namespace gputomo::sim

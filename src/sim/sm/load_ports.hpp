@@ -1,0 +1,52 @@
+// The stages of an SM that take the transactions of loads and stores one after the other, whichever warps they are of.
+#pragma once
+
+#include "machine/machine.hpp"
+#include "sim/memory/memory_system.hpp"
+#include "sim/sm/coalescer.hpp"
+#include "sim/sm/shared_banks.hpp"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace gputomo::sim {
+
+struct LoadPort {
+    double access = 0;        ///< fewest cycles between two loads
+    double transaction = 0;   ///< cycles of a transaction; 0: transactions do not wait for those of other warps
+    double spacing = 0;       ///< cycles by which each further transaction of a load comes back later, at least
+    bool of_storage = false;  ///< the stage is that of shared memory (shared.unified_cache)
+};
+
+using LoadPorts = std::array<LoadPort, kPathNames.size()>;  ///< by PathKind
+
+/// Throws InputError for intervals that are not positive.
+[[nodiscard]] LoadPorts load_ports_of(const machine::Machine& machine);
+
+/// What a port has to know of an access of a warp.
+struct PortAccess {
+    AccessKind kind = AccessKind::load;
+    std::uint32_t bytes = 4;  ///< of each thread
+    double fetches = 1;       ///< of a texture: one-dimensional fetches of 4 bytes that would take as long
+    const std::array<std::uint64_t, 32>& addresses;  ///< by lane
+    std::uint32_t mask = 0;                          ///< lanes that take part
+};
+
+/// Cycles for which the transactions of an access occupy the port.
+[[nodiscard]] double port_cycles(const LoadPort& port, const SharedBanks& banks, const PortAccess& access,
+                                 const std::vector<Segment>& segments);
+
+/// As how many one-dimensional fetches of 4 bytes a fetch occupies the texture unit.
+[[nodiscard]] double fetches_of(unsigned dimensions, std::uint32_t texel_bytes);
+
+/// Merge the lanes' addresses into transactions. They keep no state between two instructions.
+struct Coalescers {
+    explicit Coalescers(const machine::Machine& machine);
+    Coalescer global, global_far;
+    Coalescer local, local_far;
+    Coalescer texture;
+    Coalescer constant;
+};
+
+}  // namespace gputomo::sim
