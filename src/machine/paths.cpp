@@ -107,6 +107,7 @@ std::string join_path(std::string_view section, std::string_view key, std::strin
 
 void set_leaf(Machine& machine, std::string_view path, const Leaf& leaf) {
     const bool found = with_leaf(machine, path, true, [&](const FieldInfo&, auto& field) {
+        // clang 14 asks for the word. NOLINTNEXTLINE(readability-redundant-typename)
         using T = typename std::remove_cvref_t<decltype(field)>::value_type;
         field = {};
         field.knowledge = leaf.knowledge;

@@ -153,6 +153,7 @@ private:
         const double share = share_of_recorded();
         to_.cycles = share * combined([](const SmResult& sm) { return sm.cycles; });
         to_.latency_cycles = share * combined([](const SmResult& sm) { return sm.latency; });
+        end_after_longest();
         to_.profiler_cycles = to_.cycles + rates_.profiler_cycles;
         to_.microseconds = to_.cycles / rates_.clock_ghz / 1000;
         BusyCycles names;
@@ -165,7 +166,25 @@ private:
         std::ranges::stable_sort(to_.bounds, std::ranges::greater(), &LaunchBound::cycles);
         const double bound = to_.bounds.empty() ? 0 : to_.bounds.front().cycles;
         to_.limiter = bound >= to_.latency_cycles && bound > 0 ? to_.bounds.front().resource : "latency";
-        to_.needed_warps = bound > 0 ? to_.resident_warps * to_.latency_cycles / bound : 0;
+        to_.needed_warps = ends_with_longest_ ? to_.resident_warps
+                           : bound > 0        ? to_.resident_warps * to_.latency_cycles / bound
+                                              : 0;
+    }
+
+    /// The launch does not end before its longest block.
+    void end_after_longest() {
+        if (profile_.longest.empty()) return;
+        Shares shares = shares_of(profile_.longest, 1);
+        const double cycles = replay_sm(profile_, rates_, shares, profile_.longest).cycles;
+        if (cycles <= to_.cycles) return;
+        shares.contention = false;
+        ends_with_longest_ = true;
+        to_.cycles = cycles;
+        to_.latency_cycles = std::max(to_.latency_cycles, replay_sm(profile_, rates_, shares, profile_.longest).cycles);
+        to_.warnings.push_back(
+            fmt::format("a few blocks decide how long the launch takes: block {} alone takes {:.0f} cycles{}",
+                        profile_.longest.front().block, cycles,
+                        to_.sampled_blocks < to_.blocks ? ". One that was not sampled may take longer" : ""));
     }
 
     [[nodiscard]] double of_grid(double Timeline::*bytes) const {
@@ -232,6 +251,7 @@ private:
     const LaunchProfile& profile_;
     SmRates rates_;
     std::vector<SmResult> results_;
+    bool ends_with_longest_ = false;  ///< a block takes longer than all others together
     LaunchPrediction to_;
 };
 

@@ -125,6 +125,8 @@ struct LaunchProfile {
     std::vector<BlockCounts> sampled;  ///< each executed block once
     /// Blocks of whole SMs, in the order in which each SM starts them. Each list is one SM.
     std::vector<std::vector<BlockTrace>> sms;
+    /// The longest sampled block, where it executes far more than those of `sms`; otherwise empty.
+    std::vector<BlockTrace> longest;
     GridFootprint footprint;
     bool stable = true;  ///< whether the means of further blocks changed by less than the wanted error
     double error = 0;    ///< relative standard error of the mean instructions of a block

@@ -27,6 +27,16 @@ constexpr std::size_t kReplayedSms = 3;
 constexpr std::uint64_t kReplayedWaves = 4;
 /// Fewer blocks do not tell how much blocks differ.
 constexpr std::size_t kLeastBlocks = 8;
+/// Executed warp instructions up to which further blocks are executed although the means are stable, because a few long
+/// blocks may decide when the launch ends. They take about a second. All blocks of a launch that is estimated to have
+/// fewer instructions, and at most as many blocks, are executed.
+constexpr double kThorough = 4e6;
+constexpr std::uint64_t kMostBlocks = 1 << 14;
+/// Share of loaded sectors that other blocks write above which blocks that differ are refused. A grid that updates one
+/// array has less, unless its blocks read all over it.
+constexpr double kDependent = 0.5;
+/// A block that executes as many times the instructions of those that were recorded is recorded too.
+constexpr double kLonger = 1.5;
 
 class Profiler {
 public:
@@ -45,8 +55,10 @@ public:
         fill_launch();
         trace_sms();
         sample();
+        record_longest();
         find_footprint();
         fill_means();
+        refuse_dependent_blocks();
         add_steps(launched_.program, machine_, profile_);
         profile_.assumptions.emplace_back(
             "each sampled block starts with the memory as it is before the launch: what other blocks of the launch "
@@ -109,7 +121,7 @@ private:
             executed = sim::machine_code::run(launched_.program, launch, launched_.memory);
         } catch (const Interruption& interruption) {
             recorder_.restore();
-            stopped_ = interruption.why;
+            stopped_ = interruption.why();
             return false;
         } catch (...) {
             recorder_.restore();
@@ -122,6 +134,7 @@ private:
             profile_.threads[i] += static_cast<double>(executed.thread_instructions[i]);
         }
         profile_.sampled.push_back(recorder_.counts());
+        executed_ += recorder_.counts().instructions;
         exchange_.add(recorder_.loaded(), recorder_.written());
         all_.read.insert(recorder_.read().begin(), recorder_.read().end());
         all_.written.insert(recorder_.written().begin(), recorder_.written().end());
@@ -163,6 +176,15 @@ private:
                             first.size(), std::min<std::uint64_t>(profile_.resident_blocks, blocks)));
     }
 
+    /// What a block executes depends on when it sees what others write.
+    void refuse_dependent_blocks() const {
+        if (profile_.stable || profile_.exchanged < kDependent) return;
+        throw InputError(
+            fmt::format("kernel '{}': its blocks cannot be executed one by one: {:.0f}% of the sectors that they load "
+                        "lie where other blocks write, and some execute far more than others. Use `gputomo simulate`",
+                        profile_.kernel, 100 * profile_.exchanged));
+    }
+
     [[noreturn]] void refuse() const {
         if (stopped_ == Interruption::Why::instructions)
             throw InputError(
@@ -182,9 +204,42 @@ private:
             const std::uint64_t block = random_() % profile_.blocks;
             if (!known_.contains(block)) (void)execute(block, false);
         }
+        if (is_stable()) sample_for_long_blocks();
         profile_.error = error();
         profile_.stable = known_.size() == profile_.blocks || profile_.error <= sampling_.wanted_error;
         if (stopped_) profile_.assumptions.emplace_back("the time limit ended the sampling of blocks");
+    }
+
+    void sample_for_long_blocks() {
+        const bool whole =
+            profile_.blocks <= kMostBlocks && mean_instructions() * static_cast<double>(profile_.blocks) <= kThorough;
+        const std::uint64_t count = whole ? profile_.blocks : sampling_.most_blocks;
+        for (std::uint64_t i = 0; i < count && !stopped_ && executed_ < kThorough; ++i)
+            if (const auto block = whole ? i : random_() % profile_.blocks; !known_.contains(block))
+                (void)execute(block, false);
+    }
+
+    [[nodiscard]] double mean_instructions() const {
+        double sum = 0;
+        for (const BlockCounts& block : profile_.sampled) sum += block.instructions;
+        return sum / static_cast<double>(profile_.sampled.size());
+    }
+
+    /// The block that executes most, unless a recorded one is about as long.
+    void record_longest() {
+        std::set<std::uint64_t> recorded;
+        for (const auto& sm : profile_.sms)
+            for (const predict::BlockTrace& trace : sm) recorded.insert(trace.block);
+        double most_recorded = 0;
+        const BlockCounts* longest = nullptr;
+        for (const BlockCounts& block : profile_.sampled) {
+            if (recorded.contains(block.block)) most_recorded = std::max(most_recorded, block.instructions);
+            if (longest == nullptr || block.instructions > longest->instructions) longest = &block;
+        }
+        if (longest == nullptr || longest->instructions <= kLonger * most_recorded) return;
+        const auto before = stopped_;
+        if (execute(longest->block, true)) profile_.longest.push_back(recorder_.take_trace());
+        stopped_ = before;
     }
 
     [[nodiscard]] bool is_stable() const {
@@ -249,6 +304,7 @@ private:
     predict::LaunchProfile profile_;
     std::set<std::uint64_t> known_;
     std::size_t events_ = 0;
+    double executed_ = 0;  ///< warp instructions of the sampled blocks
     std::optional<Interruption::Why> stopped_;
 };
 

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -21,9 +22,15 @@
 namespace gputomo::profile {
 
 /// Ends the execution of a block that takes too long or executes too much.
-struct Interruption {
+class Interruption : public std::exception {
+public:
     enum class Why : std::uint8_t { time, instructions };
-    Why why = Why::time;
+    explicit Interruption(Why why) : why_(why) {}
+    [[nodiscard]] Why why() const { return why_; }
+    [[nodiscard]] const char* what() const noexcept override { return "a block executes too long"; }
+
+private:
+    Why why_;
 };
 
 class Recorder final : public sim::machine_code::Observer {

@@ -27,6 +27,7 @@ namespace gputomo::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -34,7 +35,6 @@ using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
-using nlohmann::json;
 
 class Outputs : public testing::ProgramTest {
 protected:
@@ -284,9 +284,11 @@ TEST_F(Outputs, ASpecimenThatIsNotUtf8IsRefusedAndBreaksNoListing) {
 }
 
 class Origins : public Outputs {
-protected:
+public:
     Origins() { setenv("SOURCE_DATE_EPOCH", "1795430400", 1); }
     ~Origins() override { unsetenv("SOURCE_DATE_EPOCH"); }
+
+protected:
     static void expect_origin(const json& origin, const std::string& command) {
         EXPECT_THAT(origin.at("version").get<std::string>(), MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
         EXPECT_THAT(origin.at("commit").get<std::string>(), MatchesRegex("[0-9a-f]{12}(-dirty)?|unknown"));

@@ -12,8 +12,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <vector>
 
 namespace gputomo::profile {
@@ -24,6 +27,7 @@ using testing::Each;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 std::string message_of(const std::function<void()>& act) {
@@ -172,10 +176,42 @@ TEST_F(Profile, BlocksDoNotSeeWhatOthersWriteAndMemoryStaysAsItWas) {
     EXPECT_THAT(profile.assumptions, Contains(HasSubstr("each sampled block starts with the memory")));
 }
 
+TEST_F(Profile, OneLongBlockDecidesWhenTheLaunchEnds) {
+    const auto out = buffer(4 << 20);
+    const auto of = [&](int turns) { return predicted("one_long", {2000}, {32}, out, 1234, turns); };
+    const auto short_one = of(1), long_one = of(50'000), longer = of(100'000);
+    EXPECT_THAT(short_one.warnings, Not(Contains(HasSubstr("a few blocks decide"))));
+    EXPECT_THAT(long_one.warnings, Contains(HasSubstr("a few blocks decide how long the launch takes: block 1234")));
+    EXPECT_EQ(long_one.sampled_blocks, 2000U) << "a launch of so few instructions is executed whole";
+    EXPECT_EQ(long_one.limiter, "latency");
+    EXPECT_EQ(long_one.needed_warps, long_one.resident_warps) << "more warps would not help";
+    // Each turn waits for the result of the one before: 4 cycles of the multiplication, and those of the loop.
+    EXPECT_GT((longer.cycles - long_one.cycles) / 50'000, 4);
+    EXPECT_LT((longer.cycles - long_one.cycles) / 50'000, 40);
+    EXPECT_GT(long_one.cycles, 10 * short_one.cycles);
+}
+
+TEST_F(Profile, BlocksWhoseLengthDependsOnOthersAreRefused) {
+    constexpr unsigned kElements = 256 * 1024;  // of a list in random order
+    const auto next = buffer(kElements * 4);
+    std::vector<unsigned> list(kElements);
+    std::vector<unsigned> order(kElements);
+    std::iota(order.begin(), order.end(), 0U);
+    std::shuffle(order.begin(), order.end(), std::mt19937(1));
+    for (unsigned i = 0; i < kElements; ++i) list[order[i]] = order[(i + 1) % kElements];
+    buffers_[0]->write(list);
+    EXPECT_THAT(message_of([&] {
+                    (void)profiled_within({.time_limit = std::chrono::seconds(5), .most_events = 4'000'000}, "shorten",
+                                          {kElements / 256}, {256}, next, 0U);
+                }),
+                testing::AllOf(HasSubstr("kernel 'shorten'"), HasSubstr("gputomo simulate")));
+}
+
 TEST_F(Profile, FewBlocksAreExecutedOfALargeGrid) {
     const auto in = buffer(1 << 20), out = buffer(256 << 20);
     const auto profile = profiled("loop", {1'000'000}, {32}, in, out, 4);
-    EXPECT_LT(profile.sampled.size(), 600U);
+    // Four waves of three SMs, and 512 others.
+    EXPECT_LT(profile.sampled.size(), 3 * 4 * 32 + 512 + 16U);
     EXPECT_TRUE(profile.stable);
     EXPECT_THAT(profile.sms, SizeIs(3));
     EXPECT_EQ(profile.resident_blocks, 32U);
@@ -183,7 +219,7 @@ TEST_F(Profile, FewBlocksAreExecutedOfALargeGrid) {
 }
 
 TEST_F(Profile, SharedReadsCountOnceInTheFootprint) {
-    constexpr int kX = 64, kY = 32, kBytes = 32 * 4;
+    constexpr int kX = 256, kY = 128, kBytes = 32 * 4;
     const auto all = kX * kY * kBytes;
     // One buffer far larger than what is touched, so that no buffer's size limits the estimate.
     const auto memory = buffer(1 << 26);

@@ -127,11 +127,13 @@ TEST(Resume, RunsOnlyWhatIsNotDone) {
 }
 
 class FolderOfScan : public ::testing::Test {
-protected:
+public:
     FolderOfScan() : folder(fs::path(::testing::TempDir()) / ("gputomo_folder_of_scan" + std::to_string(getpid()))) {
         fs::remove_all(folder);
     }
     ~FolderOfScan() override { fs::remove_all(folder); }
+
+protected:
     fs::path folder;
 };
 
