@@ -19,11 +19,25 @@ if [[ "${1:-}" == browser ]]; then
 fi
 if [[ "${1:-}" == fuzz ]]; then packages+=(clang); fi
 
-missing=()
-for package in "${packages[@]}"; do
-    status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
-    [[ "$status" == "install ok installed" ]] || missing+=("$package")
-done
+# install PACKAGE...: those that are missing.
+install() {
+    local missing=() package status sudo=()
+    for package in "$@"; do
+        status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
+        [[ "$status" == "install ok installed" ]] || missing+=("$package")
+    done
+    [[ ${#missing[@]} -gt 0 ]] || return 0
+    if [[ $(id -u) -ne 0 ]]; then
+        command -v sudo >/dev/null || {
+            echo "setup: ${missing[*]}: these packages are missing; expected root or sudo to install them" >&2
+            exit 1
+        }
+        sudo=(sudo)
+    fi
+    echo "setup: installing ${missing[*]}" >&2
+    "${sudo[@]}" apt-get update -qq
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+}
 
 # The same clang-tidy on every system: distributions package versions that differ in what they find, and the older ones
 # spend most of their time on the headers of libraries.
@@ -33,20 +47,14 @@ lint_tools() {
     python3 -m venv "$venv"
     "$venv/bin/pip" install -q --disable-pip-version-check clang-tidy==23.1.4
 }
-if [[ ${#missing[@]} -eq 0 ]]; then
-    if [[ "${1:-}" == lint ]]; then lint_tools; fi
-    exit 0
-fi
 
-sudo=()
-if [[ $(id -u) -ne 0 ]]; then
-    command -v sudo >/dev/null || {
-        echo "setup: ${missing[*]}: these packages are missing; expected root or sudo to install them" >&2
-        exit 1
-    }
-    sudo=(sudo)
-fi
-echo "setup: installing ${missing[*]}" >&2
-"${sudo[@]}" apt-get update -qq
-"${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+# libFuzzer and the sanitizers of the installed clang, where the distribution packages them apart from it.
+fuzz_runtime() {
+    local package
+    package=libclang-rt-$(clang -dumpversion | cut -d . -f 1)-dev
+    if apt-cache show "$package" >/dev/null 2>&1; then install "$package"; fi
+}
+
+install "${packages[@]}"
 if [[ "${1:-}" == lint ]]; then lint_tools; fi
+if [[ "${1:-}" == fuzz ]]; then fuzz_runtime; fi
