@@ -103,7 +103,7 @@ ExecuteFunction slct_of(Type type, Type sign) {
     }
 }
 
-template <class T, auto F>
+template <class T, bool (*F)(T)>
 void test(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask,
               [&](int l) { r[op.destination][l] = F(as<T>(r[op.source[0]][static_cast<std::size_t>(l)])) ? 1 : 0; });
@@ -122,12 +122,30 @@ void in_global(const Operation& op, LaneValues* r, std::uint32_t mask) {
     });
 }
 
-constexpr auto kIsFinite = [](auto v) { return std::isfinite(v); };
-constexpr auto kIsInfinite = [](auto v) { return std::isinf(v); };
-constexpr auto kIsNumber = [](auto v) { return !std::isnan(v); };
-constexpr auto kIsNotANumber = [](auto v) { return std::isnan(v); };
-constexpr auto kIsNormal = [](auto v) { return std::isnormal(v); };
-constexpr auto kIsSubnormal = [](auto v) { return std::fpclassify(v) == FP_SUBNORMAL; };
+template <class T>
+bool is_finite(T v) {
+    return std::isfinite(v);
+}
+template <class T>
+bool is_infinite(T v) {
+    return std::isinf(v);
+}
+template <class T>
+bool is_number(T v) {
+    return !std::isnan(v);
+}
+template <class T>
+bool is_not_a_number(T v) {
+    return std::isnan(v);
+}
+template <class T>
+bool is_normal(T v) {
+    return std::isnormal(v);
+}
+template <class T>
+bool is_subnormal(T v) {
+    return std::fpclassify(v) == FP_SUBNORMAL;
+}
 
 // The arguments are types and names, which take no parentheses.
 // NOLINTBEGIN(bugprone-macro-parentheses)
@@ -149,7 +167,7 @@ constexpr auto kIsSubnormal = [](auto v) { return std::fpclassify(v) == FP_SUBNO
         SETS_OF(D, DT, s64, s64), SETS_OF(D, DT, f32, f32), SETS_OF(D, DT, f64, f64)
 
 #define TESTS(MOD, F) \
-    {Opcode::testp, MOD, Type::f32, test<float, F>}, { Opcode::testp, MOD, Type::f64, test<double, F> }
+    {Opcode::testp, MOD, Type::f32, test<float, F<float>>}, { Opcode::testp, MOD, Type::f64, test<double, F> }
 
 constexpr Meaning kComparisonMeanings[] = {
     ALL_TYPES(setp, setp),
@@ -157,12 +175,12 @@ constexpr Meaning kComparisonMeanings[] = {
     SETS(u32, u32),
     SETS(s32, u32),
     SETS(f32, f32),
-    TESTS("finite", kIsFinite),
-    TESTS("infinite", kIsInfinite),
-    TESTS("number", kIsNumber),
-    TESTS("notanumber", kIsNotANumber),
-    TESTS("normal", kIsNormal),
-    TESTS("subnormal", kIsSubnormal),
+    TESTS("finite", is_finite),
+    TESTS("infinite", is_infinite),
+    TESTS("number", is_number),
+    TESTS("notanumber", is_not_a_number),
+    TESTS("normal", is_normal),
+    TESTS("subnormal", is_subnormal),
 };
 // NOLINTEND(bugprone-macro-parentheses)
 

@@ -84,7 +84,7 @@ void active_mask(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) { r[op.destination][l] = mask; });
 }
 
-template <class T, auto F>
+template <class T, T (*F)(T, T)>
 void reduce(const Operation& op, LaneValues* r, std::uint32_t mask) {
     bool first = true;
     T total{};
@@ -106,6 +106,19 @@ using U = std::uint32_t;
 using S = std::int32_t;
 using ptx::Type;
 
+U sum(U a, U b) { return a + b; }
+template <class T>
+T smallest(T a, T b) {
+    return std::min(a, b);
+}
+template <class T>
+T largest(T a, T b) {
+    return std::max(a, b);
+}
+U conjunction(U a, U b) { return a & b; }
+U disjunction(U a, U b) { return a | b; }
+U exclusive_or(U a, U b) { return a ^ b; }
+
 constexpr LaneMeaning kLaneMeanings[] = {
     {Opcode::shfl, "up", Type::none, shuffle<Shuffle::up>},
     {Opcode::shfl, "down", Type::none, shuffle<Shuffle::down>},
@@ -121,14 +134,14 @@ constexpr LaneMeaning kLaneMeanings[] = {
     {Opcode::match, "all", Type::b64, match_all<std::uint64_t>},
     {Opcode::elect, "", Type::none, elect},
     {Opcode::activemask, "", Type::none, active_mask},
-    {Opcode::redux, "add", Type::none, reduce<U, [](U a, U b) { return a + b; }>},
-    {Opcode::redux, "min", Type::u32, reduce<U, [](U a, U b) { return std::min(a, b); }>},
-    {Opcode::redux, "max", Type::u32, reduce<U, [](U a, U b) { return std::max(a, b); }>},
-    {Opcode::redux, "min", Type::s32, reduce<S, [](S a, S b) { return std::min(a, b); }>},
-    {Opcode::redux, "max", Type::s32, reduce<S, [](S a, S b) { return std::max(a, b); }>},
-    {Opcode::redux, "and", Type::none, reduce<U, [](U a, U b) { return a & b; }>},
-    {Opcode::redux, "or", Type::none, reduce<U, [](U a, U b) { return a | b; }>},
-    {Opcode::redux, "xor", Type::none, reduce<U, [](U a, U b) { return a ^ b; }>},
+    {Opcode::redux, "add", Type::none, reduce<U, sum>},
+    {Opcode::redux, "min", Type::u32, reduce<U, smallest<U>>},
+    {Opcode::redux, "max", Type::u32, reduce<U, largest<U>>},
+    {Opcode::redux, "min", Type::s32, reduce<S, smallest<S>>},
+    {Opcode::redux, "max", Type::s32, reduce<S, largest<S>>},
+    {Opcode::redux, "and", Type::none, reduce<U, conjunction>},
+    {Opcode::redux, "or", Type::none, reduce<U, disjunction>},
+    {Opcode::redux, "xor", Type::none, reduce<U, exclusive_or>},
 };
 
 }  // namespace

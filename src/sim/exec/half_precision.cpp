@@ -10,16 +10,17 @@ namespace {
 using ptx::Opcode;
 using ptx::Type;
 
-constexpr auto kAdd = [](double a, double b, double) { return odd_sum(a, b); };
-constexpr auto kSub = [](double a, double b, double) { return odd_sum(a, -b); };
-constexpr auto kMul = [](double a, double b, double) { return a * b; };  // at most 22 bits: exact
-constexpr auto kFma = [](double a, double b, double c) { return odd_sum(a * b, c); };
-constexpr auto kMin = [](double a, double b, double) { return std::fmin(a, b); };
-constexpr auto kMax = [](double a, double b, double) { return std::fmax(a, b); };
-constexpr auto kAbs = [](double a, double, double) { return std::fabs(a); };
-constexpr auto kNeg = [](double a, double, double) { return -a; };
-constexpr auto kEx2 = [](double a, double, double) { return std::exp2(a); };
-constexpr auto kTanh = [](double a, double, double) { return std::tanh(a); };
+// Functions with names, because Clang 19 gives lambdas of several files that are template arguments one symbol.
+double add(double a, double b, double /*c*/) { return odd_sum(a, b); }
+double subtract(double a, double b, double /*c*/) { return odd_sum(a, -b); }
+double multiply(double a, double b, double /*c*/) { return a * b; }  // at most 22 bits: exact
+double fuse(double a, double b, double c) { return odd_sum(a * b, c); }
+double smaller(double a, double b, double /*c*/) { return std::fmin(a, b); }
+double larger(double a, double b, double /*c*/) { return std::fmax(a, b); }
+double magnitude(double a, double /*b*/, double /*c*/) { return std::fabs(a); }
+double negative(double a, double /*b*/, double /*c*/) { return -a; }
+double power_of_two(double a, double /*b*/, double /*c*/) { return std::exp2(a); }
+double hyperbolic_tangent(double a, double /*b*/, double /*c*/) { return std::tanh(a); }
 
 template <class F>
 std::uint16_t finished_half(const Operation& op, double value) {
@@ -36,7 +37,7 @@ double operand(const Operation& op, std::uint16_t bits) {
 }
 
 /// One value, or a pair of values in 32 bits.
-template <class F, auto function, int parts>
+template <class F, double (*function)(double, double, double), int parts>
 void half(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
         std::uint64_t result = 0;
@@ -77,8 +78,8 @@ struct HalfMeaning {
         Opcode::OP, { half<F16, F, 1>, half<F16, F, 2>, half<BF16, F, 1>, half<BF16, F, 2> } \
     }
 constexpr HalfMeaning kHalfMeanings[] = {
-    ROW(add, kAdd), ROW(sub, kSub), ROW(mul, kMul), ROW(fma, kFma), ROW(min, kMin),
-    ROW(max, kMax), ROW(abs, kAbs), ROW(neg, kNeg), ROW(ex2, kEx2), ROW(tanh, kTanh),
+    ROW(add, add),    ROW(sub, subtract),  ROW(mul, multiply), ROW(fma, fuse),         ROW(min, smaller),
+    ROW(max, larger), ROW(abs, magnitude), ROW(neg, negative), ROW(ex2, power_of_two), ROW(tanh, hyperbolic_tangent),
 };
 #undef ROW
 
