@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,7 @@ std::vector<replay::SuiteEntry> entries_to_score(const AccuracyOptions& options)
     return entries;
 }
 
+/// Answers the entries one by one, several at the same time, and keeps each answer in the file of --results.
 class Scorer {
 public:
     Scorer(const AccuracyOptions& options, std::vector<replay::SuiteEntry> entries) : options_(options) {
@@ -83,14 +85,16 @@ private:
         replay::Method method = replay::Method::simulation;
     };
 
-    /// Answers that are not known yet. The longest launches come first, so that no core waits for one of them at the
+    /// Answers that are not known yet, and failures: a later call may have the capture or the time that an earlier one
+    /// lacked. The longest launches come first, so that no core waits for one of them at the
     /// end.
     [[nodiscard]] std::vector<Task> open_tasks() {
         std::vector<Task> tasks;
         for (const auto method : replay::kMethods) {
             if (!options_.only.empty() && options_.only != replay::name_of(method)) continue;
             for (auto& one : scored_)
-                if (!one.answer(method)) tasks.push_back({&one, method});
+                if (const auto& known = one.answer(method); !known || !known->failure.empty())
+                    tasks.push_back({&one, method});
         }
         const auto instructions = [](const Task& task) {
             const auto& counters = task.scored->entry.counters;
@@ -105,7 +109,7 @@ private:
 
     void answer(const Task& task) {
         replay::Answer given;
-        std::string lost;
+        std::optional<std::string> lost;  // unknown where the capture cannot be read
         const auto start = std::chrono::steady_clock::now();
         try {
             const auto folder = replay::capture_folder(options_.captures, task.scored->entry);
@@ -121,7 +125,7 @@ private:
         given.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         const std::lock_guard guard(mutex_);
         task.scored->answer(task.method) = std::move(given);
-        task.scored->lost = std::move(lost);
+        if (lost) task.scored->lost = *std::move(lost);
         if (!options_.results.empty()) files::write_whole(options_.results, json().dump(2) + "\n");
     }
 

@@ -1,0 +1,66 @@
+// `gputomo accuracy` as a user runs it, with a suite whose kernels were not captured.
+#include "program.hpp"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+namespace gputomo::cli::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class AccuracyCommand : public ProgramTest {
+protected:
+    void SetUp() override {
+        ProgramTest::SetUp();
+        write("suite.json", R"({"schema": "gputomo-suite-1", "suite": "ours", "entries": [
+            {"name": "one/k", "program": "one", "kernel": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "traits": [],
+             "measured": {"h200": {"counters": {"gpc__cycles_elapsed.max": 1000}}}}]})");
+        write("captures/note", "");
+    }
+    [[nodiscard]] Ran predicted(std::vector<std::string> more = {}) const {
+        std::vector<std::string> all{"accuracy", "suite.json", "--captures", "captures", "--only", "predict"};
+        all.insert(all.end(), more.begin(), more.end());
+        return run(all);
+    }
+};
+
+TEST_F(AccuracyCommand, AKernelWithoutACaptureIsNamedAndCountsAsAHundredPercent) {
+    const auto ran = predicted({"--json"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const auto json = nlohmann::json::parse(ran.out);
+    EXPECT_EQ(json.at("kernels").at(0).at("predict").at("failure"), "it was not captured");
+    EXPECT_EQ(json.at("kernels").at(0).at("predict").at("error"), 1.0);
+    EXPECT_THAT(predicted().out, AllOf(HasSubstr("one/k"), HasSubstr("it was not captured")));
+}
+
+TEST_F(AccuracyCommand, FailuresThatWereKeptAreTriedAgain) {
+    ASSERT_EQ(predicted({"--results", "kept.json"}).code, 0);
+    EXPECT_THAT(read("kept.json"), HasSubstr("it was not captured"));
+    EXPECT_THAT(predicted({"--results", "kept.json"}).err, HasSubstr("1 of 1 answers"));
+}
+
+TEST_F(AccuracyCommand, AnswersThatWereKeptAreNotAskedForAgain) {
+    ASSERT_EQ(predicted({"--results", "kept.json"}).code, 0);
+    auto kept = nlohmann::json::parse(read("kept.json"));
+    kept["kernels"][0]["predict"] = {
+        {"error", 0.5}, {"cycles", 1500}, {"instructions", 1}, {"dram_bytes", 0}, {"seconds", 1}};
+    write("kept.json", kept.dump());
+    const auto ran = predicted({"--results", "kept.json"});
+    EXPECT_THAT(ran.err, Not(HasSubstr("1 of 1 answers")));
+    EXPECT_THAT(ran.out, HasSubstr("50.0"));
+}
+
+TEST_F(AccuracyCommand, RefusesAnswersOfAnotherDeviceAndFilesThatAreNone) {
+    ASSERT_EQ(predicted({"--results", "kept.json"}).code, 0);
+    const auto other = predicted({"--results", "kept.json", "--seed", "2"});
+    EXPECT_EQ(other.code, 2);
+    EXPECT_THAT(other.err, HasSubstr("Remove it or name another file"));
+    EXPECT_EQ(predicted({"--gpu", "h300"}).code, 2);
+    EXPECT_THAT(predicted({"--results", "suite.json"}).err, HasSubstr("suite.json"));
+}
+
+}  // namespace
+}  // namespace gputomo::cli::testing
