@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <ranges>
 #include <span>
 
 namespace gputomo::profile {
@@ -72,8 +71,9 @@ void Recorder::begin(std::uint64_t block, bool trace, std::size_t most_events) {
 void Recorder::restore() {
     for (const auto& [address, content] : sectors_)
         std::memcpy(memory_.resolve(address, content.size()), content.data(), content.size());
-    for (const auto& [address, content] : std::views::reverse(pieces_))
-        std::memcpy(memory_.resolve(address, content.size()), content.data(), content.size());
+    // No std::views::reverse, which Clang 14 and 15 do not compile with the standard library of GCC 12.
+    for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece)
+        std::memcpy(memory_.resolve(piece->first, piece->second.size()), piece->second.data(), piece->second.size());
     sectors_.clear();
     pieces_.clear();
     saved_.clear();
@@ -137,7 +137,8 @@ void Recorder::add_lines(const Accessed& accessed, bool global, predict::WarpAcc
         constexpr std::uint64_t kSectors = kTouchedLineBytes / kTouchedSectorBytes;
         const std::uint64_t line = sector / kSectors;
         const std::uint32_t bit = 1U << (sector % kSectors);
-        auto known = std::ranges::find(std::views::reverse(lines_), line, &predict::TouchedLine::line);
+        auto known = std::find_if(lines_.rbegin(), lines_.rend(),
+                                  [line](const predict::TouchedLine& touched) { return touched.line == line; });
         if (known == lines_.rend()) {
             lines_.push_back({line, bit});
         } else {
@@ -234,7 +235,9 @@ void Recorder::add_local(predict::WarpAccess& to) {
 
 void Recorder::add_constant(predict::WarpAccess& to) {
     to.stage = predict::Stage::constants;
-    if (tracing_) (void)take_port(sim::PathKind::constant, coalescers_.constant, constant_, to);
+    // The uniform datapath does not pass the port.
+    if (tracing_ && !program_.steps[step_].uniform)
+        (void)take_port(sim::PathKind::constant, coalescers_.constant, constant_, to);
 }
 
 /// Texels of a filter that lie in one line come with one transaction.
@@ -244,7 +247,7 @@ void Recorder::add_texture(predict::WarpAccess& to) {
     const sim::LoadPort& port = ports_[static_cast<std::size_t>(sim::PathKind::texture)];
     const double fetches = sim::fetches_of(sim::machine_code::dimensions_of_fetch(program_.steps[step_]),
                                            static_cast<std::uint32_t>(global_.bytes));
-    to.stage_cycles = static_cast<float>(std::max(port.access * fetches, port.transaction * to.lines));
+    to.stage_cycles = static_cast<float>(sim::read_cycles(port, fetches, to.lines));
     to.spread = static_cast<float>(port.spacing * (to.lines > 0 ? to.lines - 1 : 0));
 }
 

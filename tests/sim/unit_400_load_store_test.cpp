@@ -248,6 +248,15 @@ TEST_F(LoadStore481, ConstantWordsOfAllWarpsAreServedInTurn) {
     EXPECT_EQ(sm.unit.state.banks_free[0], 0) << "shared memory has other banks";
 }
 
+using LoadStore483 = LoadStoreOfPorts;
+TEST_F(LoadStore483, UniformLoadsDoNotPassThePortOfConstants) {
+    constexpr MemoryInstruction uniform{.space = ptx::Space::constant, .uniform = true};
+    (void)sm.access(constant, 100, 0, 4);
+    EXPECT_EQ(sm.access(uniform, 110, 0, 0).done, 110 + 30);
+    (void)sm.access(constant, 110, 0, 0);
+    EXPECT_EQ(memory.accesses.back().when, 164) << "and do not hold it up";
+}
+
 using LoadStore482 = LoadStoreOfPorts;
 TEST_F(LoadStore482, AFetchOfTwoDimensionsTakesTwiceAsLong) {
     auto fetch = texture;

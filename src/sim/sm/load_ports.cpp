@@ -67,10 +67,14 @@ double port_cycles(const LoadPort& port, const SharedBanks& banks, const PortAcc
             cycles += kStoreSector * segment.pieces + (segment.partial ? kStorePartial : 0);
         return cycles;
     }
-    cycles = std::max(port.access * access.fetches, static_cast<double>(segments.size()) * port.transaction);
+    cycles = read_cycles(port, access.fetches, segments.size());
     if (port.of_storage)
         cycles = std::max(cycles, banks.access(access.addresses, access.mask, {.bytes = access.bytes}).occupancy);
     return cycles;
+}
+
+double read_cycles(const LoadPort& port, double fetches, std::size_t transactions) {
+    return std::max(port.access * fetches, port.transaction * static_cast<double>(transactions));
 }
 
 /// An H100 takes 4.1 cycles for one dimension and 4 bytes, 8.0 for two dimensions with or without a linear filter, and

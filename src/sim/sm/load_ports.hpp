@@ -7,6 +7,7 @@
 #include "sim/sm/shared_banks.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -36,6 +37,9 @@ struct PortAccess {
 /// Cycles for which the transactions of an access occupy the port.
 [[nodiscard]] double port_cycles(const LoadPort& port, const SharedBanks& banks, const PortAccess& access,
                                  const std::vector<Segment>& segments);
+
+/// The same for a number of transactions that read, and lie in no banks.
+[[nodiscard]] double read_cycles(const LoadPort& port, double fetches, std::size_t transactions);
 
 /// As how many one-dimensional fetches of 4 bytes a fetch occupies the texture unit.
 [[nodiscard]] double fetches_of(unsigned dimensions, std::uint32_t texel_bytes);

@@ -1,5 +1,6 @@
 #include "sim/sm/load_store.hpp"
 
+#include "machine/store_queue.hpp"
 #include "sim/exec/lanes.hpp"
 #include "sim/memory/description.hpp"
 
@@ -12,9 +13,6 @@ namespace {
 
 using ptx::Space;
 
-/// Cycles of stores that the SM's store queue holds. A store that has not left after them stalls its warp. No
-/// description has a value for it; a smaller one would make streams of stores stall earlier.
-constexpr double kStoreQueueCycles = 1000;
 /// Cycles between two transactions of one instruction, where departure() names no other number.
 constexpr double kTransactionSpacing = 1;
 
@@ -78,8 +76,10 @@ AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const Pat
     const auto& segments = on.coalescer.merge(access.addresses, access.mask, on.bytes);
     AccessTimes times = at_once(now);
     const LoadPort& port = spec.ports[static_cast<std::size_t>(on.path)];
+    const bool through_port = port.transaction > 0 && !instruction.uniform;
+    const double later = through_port ? port.spacing : 0;
     double first = now, spacing = 0;
-    if (port.transaction > 0) {
+    if (through_port) {
         double& free = free_time(unit.state, port, on.path, access.sm);
         const double cycles = port_cycles(port, spec.banks,
                                           {.kind = instruction.kind,
@@ -97,19 +97,18 @@ AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const Pat
         transaction.bytes = segments[i].bytes;
         transaction.touched = segments[i].pieces * Segment::kPieceBytes;
         transaction.partial = segments[i].partial;
-        const double after = port.transaction > 0 ? static_cast<double>(i) * spacing : departure(spec, transaction, i);
+        const double after = through_port ? static_cast<double>(i) * spacing : departure(spec, transaction, i);
         times.warp_free = std::max(times.warp_free, first + after);
         double done = unit.memory.access(transaction, first + after);
         // The description puts the transactions of a lone warp's global load farther apart, where DRAM serves them.
         if (is_global_load(transaction) && unit.memory.reached_dram())
             done += std::max(0.0, spec.global_loads.departure(i) - after);
-        times.done =
-            std::max(times.done, done + std::max(0.0, now + static_cast<double>(i) * port.spacing - first - after));
+        times.done = std::max(times.done, done + std::max(0.0, now + static_cast<double>(i) * later - first - after));
     }
     if (instruction.kind == AccessKind::load && on.path == PathKind::global && in_both_halves(access.mask))
         times.done += spec.global_loads.whole_warp();
     if (instruction.kind == AccessKind::store)
-        times.warp_free = std::max(times.warp_free, times.done - kStoreQueueCycles);
+        times.warp_free = std::max(times.warp_free, times.done - machine::kStoreQueueCycles);
     else
         times.last = times.done;
     take_slots(spec, segments.size(), spec.path_slots[static_cast<std::size_t>(on.path)], times, now);

@@ -56,6 +56,7 @@ struct MemoryInstruction {
     double fetches = 1;       ///< of a texture: one-dimensional fetches of 4 bytes that would take as long
     bool skips_near = false;  ///< .cg, .cv, .volatile: not served by the SM's own caches
     bool read_only = false;   ///< .nc
+    bool uniform = false;     ///< a constant of the uniform datapath, which does not pass the port of the others
 };
 
 struct WarpAccess {

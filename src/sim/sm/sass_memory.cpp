@@ -74,7 +74,8 @@ void SassEngine::find_accesses() {
                       .bytes = step.bytes,
                       .element_bytes = step.bytes,
                       .texture = machine_code::fetches_texels(step),
-                      .skips_near = skips_sm(instruction)};
+                      .skips_near = skips_sm(instruction),
+                      .uniform = step.uniform};
             // LDSM and STSM: as many lanes name rows as there are in their matrices.
             if (instruction.has(Modifier::matrix_count))
                 rows_[at] = static_cast<std::uint32_t>((std::uint64_t{1} << (8 * step.mode)) - 1);
