@@ -129,12 +129,16 @@ private:
     [[nodiscard]] bool in_one_wave() const { return to_.waves <= 1; }
 
     [[nodiscard]] double combined(const std::function<double(const SmResult&)>& value) const {
-        double sum = 0, most = 0;
-        for (const SmResult& result : results_) {
-            sum += value(result);
-            most = std::max(most, value(result));
-        }
-        return in_one_wave() ? most : sum / static_cast<double>(results_.size());
+        if (!in_one_wave()) return mean(value);
+        double most = 0;
+        for (const SmResult& result : results_) most = std::max(most, value(result));
+        return most;
+    }
+
+    [[nodiscard]] double mean(const std::function<double(const SmResult&)>& value) const {
+        double sum = 0;
+        for (const SmResult& result : results_) sum += value(result);
+        return sum / static_cast<double>(results_.size());
     }
 
     /// Instructions of all sampled blocks over those of the recorded ones.
@@ -163,6 +167,9 @@ private:
                                             const auto found = sm.replayed.busy.find(name);
                                             return found == sm.replayed.busy.end() ? 0 : found->second * sm.factor;
                                         })});
+        for (double Utilisation::*unit : {&Utilisation::sm, &Utilisation::l1, &Utilisation::l2, &Utilisation::dram})
+            to_.used.*unit =
+                share * mean([unit](const SmResult& sm) { return sm.replayed.used.*unit * sm.factor; }) / to_.cycles;
         std::ranges::stable_sort(to_.bounds, std::ranges::greater(), &LaunchBound::cycles);
         const double bound = to_.bounds.empty() ? 0 : to_.bounds.front().cycles;
         to_.limiter = bound >= to_.latency_cycles && bound > 0 ? to_.bounds.front().resource : "latency";

@@ -41,6 +41,7 @@ struct LaunchPrediction {
     std::string limiter;              ///< the resource with the largest bound, or "latency"
     double latency_cycles = 0;        ///< the launch would take if nothing were ever busy
     std::vector<LaunchBound> bounds;  ///< largest first
+    Utilisation used;                 ///< shares of `cycles`
     std::uint64_t blocks = 0, sampled_blocks = 0, replayed_blocks = 0;
     double resident_blocks = 0, resident_warps = 0;  ///< of an SM while the grid lasts
     int max_warps = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 namespace gputomo::predict {
 namespace {
@@ -58,32 +59,27 @@ double SmMemory::through(Server& port, Server& share, const Bandwidth& bandwidth
 double SmMemory::load(const TouchedLine& line, std::uint32_t missing, double now) {
     const double bytes = static_cast<double>(std::popcount(missing)) * kTouchedSectorBytes;
     timeline_.l2_read_bytes += bytes;
+    const Granules granules = granules_of(line, missing);
     // A part of a granule takes as long as the whole one.
-    double granules = 0;
-    std::uint64_t last = ~std::uint64_t{0};
-    for (std::uint32_t sectors = missing; sectors != 0; sectors &= sectors - 1) {
-        const auto granule = granule_of(line, static_cast<std::uint32_t>(std::countr_zero(sectors)));
-        granules += granule != last ? 1 : 0;
-        last = granule;
+    const double weight = static_cast<double>(granules.count) * rates_.l2_granule / bytes;
+    return from_l2(granules, through(loads_, load_share_, rates_.loads, bytes, now, weight));
+}
+
+SmMemory::Granules SmMemory::granules_of(const TouchedLine& line, std::uint32_t sectors) const {
+    const auto size = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(rates_.l2_granule) / kTouchedSectorBytes);
+    Granules granules;
+    for (; sectors != 0; sectors &= sectors - 1) {
+        const auto number = sector_number(line, static_cast<std::uint32_t>(std::countr_zero(sectors))) / size;
+        if (granules.count == 0 || granules.number[granules.count - 1] != number)
+            granules.number[granules.count++] = number;
     }
-    const double weight = granules * rates_.l2_granule / bytes;
-    return from_l2(line, missing, through(loads_, load_share_, rates_.loads, bytes, now, weight));
+    return granules;
 }
 
-std::uint64_t SmMemory::granule_of(const TouchedLine& line, std::uint32_t sector) const {
-    const auto sectors = static_cast<std::uint64_t>(rates_.l2_granule) / kTouchedSectorBytes;
-    return sector_number(line, sector) / std::max<std::uint64_t>(1, sectors);
-}
-
-/// When sectors that leave the SM at `start` are back from the L2 or DRAM.
-double SmMemory::from_l2(const TouchedLine& line, std::uint32_t missing, double start) {
+/// When granules that leave the SM at `start` are back from the L2 or DRAM.
+double SmMemory::from_l2(const Granules& granules, double start) {
     double done = start + rates_.l2_latency;
-    std::uint64_t last = ~std::uint64_t{0};
-    for (; missing != 0; missing &= missing - 1) {
-        const auto sector = static_cast<std::uint32_t>(std::countr_zero(missing));
-        const std::uint64_t granule = granule_of(line, sector);
-        if (granule == last) continue;
-        last = granule;
+    for (const std::uint64_t granule : std::span(granules.number).first(granules.count)) {
         if (const double* const arrival = l2_.find(granule)) {
             done = std::max(done, *arrival);
             continue;
@@ -129,7 +125,7 @@ double SmMemory::atomic(const TouchedLine& line, double now) {
     timeline_.l2_atomic_bytes += bytes;
     const double start = through(atomics_, atomic_share_, rates_.atomics, bytes, now);
     write_back(bytes, start);
-    return from_l2(line, line.sectors, start);
+    return from_l2(granules_of(line, line.sectors), start);
 }
 
 void SmMemory::write_back(double bytes, double now) {
@@ -146,6 +142,14 @@ void SmMemory::fill_busy(BusyCycles& busy) const {
     busy[kL2Stores] = std::max(stores_.busy, store_share_.busy);
     busy[kL2Atomics] = std::max(atomics_.busy, atomic_share_.busy);
     busy[kDram] = dram_.busy;
+}
+
+Utilisation SmMemory::used() const {
+    const double read = timeline_.dram_read_bytes, written = timeline_.dram_written_bytes;
+    const double crossing = rates_.l2_fabric > 0 ? shares_.active_sms * read / rates_.l2_fabric : 0;
+    return {.l1 = std::max({loads_.busy, stores_.busy, atomics_.busy}),
+            .l2 = std::max({load_share_.busy, store_share_.busy + crossing, atomic_share_.busy}),
+            .dram = shares_.active_sms * (read + written) / rates_.memory_peak};
 }
 
 }  // namespace gputomo::predict

@@ -8,6 +8,8 @@
 #include "predict/sm_server.hpp"
 #include "predict/sm_timeline.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <unordered_set>
 
@@ -25,13 +27,20 @@ public:
     /// When the last store has left the SM.
     [[nodiscard]] double stores_end() const { return std::max(stores_.free, store_share_.free); }
     void fill_busy(BusyCycles& busy) const;
+    /// Of the L2, DRAM and the ports of this SM to the L2.
+    [[nodiscard]] Utilisation used() const;
 
 private:
     double through(Server& port, Server& share, const Bandwidth& bandwidth, double bytes, double now,
                    double weight = 1) const;
     double load(const TouchedLine& line, std::uint32_t missing, double now);
-    double from_l2(const TouchedLine& line, std::uint32_t sectors, double now);
-    [[nodiscard]] std::uint64_t granule_of(const TouchedLine& line, std::uint32_t sector) const;
+    /// The granules of the L2 that have these sectors of a line.
+    struct Granules {
+        std::array<std::uint64_t, kTouchedLineBytes / kTouchedSectorBytes> number{};
+        std::size_t count = 0;
+    };
+    [[nodiscard]] Granules granules_of(const TouchedLine& line, std::uint32_t sectors) const;
+    double from_l2(const Granules& granules, double now);
     double fetch(std::uint64_t granule, double now);
     double store(const TouchedLine& line, double now);
     double atomic(const TouchedLine& line, double now);

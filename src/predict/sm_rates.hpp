@@ -31,10 +31,15 @@ struct SmRates {
     double access_slots = 1, shared_slots = 1;  ///< issue slots of an access to global and to shared memory
     double l1_bytes = 0, l1_latency = 0;        ///< beside the shared memory of the resident blocks
     double l2_bytes = 0, l2_granule = 32, l2_latency = 0;
+    int l2_partitions = 1;
     double memory_latency = 0;
     Bandwidth loads, stores, atomics;  ///< at the L2
-    double memory_bandwidth = 0;       ///< bytes that the GPU reads from DRAM in a cycle
-    double write_cost = 1;             ///< time of a byte written to DRAM, relative to one that is read
+    /// Bytes in a cycle that are stored or come from DRAM while those of the far partition of the L2 fill the way
+    /// between the partitions; 0: the L2 has one partition, or the rate is not known.
+    double l2_fabric = 0;
+    double memory_bandwidth = 0;  ///< bytes that the GPU reads from DRAM in a cycle
+    double memory_peak = 0;       ///< bytes that the pins of DRAM move in a cycle
+    double write_cost = 1;        ///< time of a byte written to DRAM, relative to one that is read
     std::vector<ContentionTerm> contention;
     double write_delay = 0;      ///< cycles that writes add to a read, per share of DRAM's time that they take
     double texture_latency = 0;  ///< to data in the first cache of the path

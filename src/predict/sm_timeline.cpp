@@ -1,5 +1,6 @@
 #include "predict/sm_timeline.hpp"
 
+#include "machine/store_queue.hpp"
 #include "predict/replayed_warp.hpp"
 #include "predict/sm_memory.hpp"
 #include "predict/sm_server.hpp"
@@ -12,9 +13,6 @@
 
 namespace gputomo::predict {
 namespace {
-
-/// Cycles of stores that wait behind an SM before its warps wait. The simulated GPU has the same number.
-constexpr double kWaitingStores = 1000;
 
 class Replay {
 public:
@@ -134,6 +132,7 @@ private:
         const double slots = slots_of(step, event);
         const double at = issue_[warp.scheduler].take(now, slots * rates_.issue_interval * scale_);
         timeline_.waited[event.step] += at - warp.issued;
+        issued_ += rates_.issue_interval;
         warp.issued = at;
         warp.hold = at + step.stall;
         ++warp.next;
@@ -199,7 +198,7 @@ private:
                 read = std::max(read, leaves);
                 done = std::max(done, memory_.served(access, lines[i], leaves) + later);
             }
-            if (access.kind == AccessKind::store) warp.hold = std::max(warp.hold, done - kWaitingStores);
+            if (access.kind == AccessKind::store) warp.hold = std::max(warp.hold, done - machine::kStoreQueueCycles);
         }
         if (step.kind == StepKind::copy) warp.copies_done = std::max(warp.copies_done, done);
         if (access.kind != AccessKind::store) warp.memory_done = std::max(warp.memory_done, done);
@@ -212,14 +211,33 @@ private:
         const auto most = [](std::span<const Server> servers) {
             return std::ranges::max(servers, {}, &Server::busy).busy;
         };
+        const auto mean = [](std::span<const Server> servers) {
+            double sum = 0;
+            for (const Server& server : servers) sum += server.busy;
+            return sum / static_cast<double>(servers.size());
+        };
         auto& busy = timeline_.busy;
         busy[kIssue] = most(issue_);
-        for (std::size_t unit = 0; unit < profile_.units.size(); ++unit)
-            busy["unit " + profile_.units[unit].name] =
-                std::max(units_of_sm_[unit].busy, most(std::span(units_).subspan(unit * issue_.size(), issue_.size())));
+        double of_sm = std::max(issued_ / static_cast<double>(issue_.size()),
+                                stages_[static_cast<std::size_t>(Stage::constants)].busy),
+               of_l1 = 0;
+        for (std::size_t unit = 0; unit < profile_.units.size(); ++unit) {
+            const auto of_schedulers = std::span(units_).subspan(unit * issue_.size(), issue_.size());
+            busy["unit " + profile_.units[unit].name] = std::max(units_of_sm_[unit].busy, most(of_schedulers));
+            of_sm = std::max({of_sm, units_of_sm_[unit].busy, mean(of_schedulers)});
+        }
         constexpr std::array kNames{kStorage, kFirstCache, kConstants, kTextures};  // by Stage
-        for (std::size_t stage = 0; stage < kNames.size(); ++stage) busy[kNames[stage]] = stages_[stage].busy;
+        for (std::size_t stage = 0; stage < kNames.size(); ++stage) {
+            busy[kNames[stage]] = stages_[stage].busy;
+            if (stage != static_cast<std::size_t>(Stage::constants)) of_l1 = std::max(of_l1, stages_[stage].busy);
+        }
         memory_.fill_busy(busy);
+        timeline_.used = memory_.used();
+        timeline_.used.sm = of_sm;
+        timeline_.used.l1 = std::max(timeline_.used.l1, of_l1);
+        const double active = shares_.active_sms / rates_.sms;
+        timeline_.used.sm *= active;
+        timeline_.used.l1 *= active;
         busy[kBlockStarts] = starts_.busy;
         std::erase_if(busy, [](const auto& row) { return row.second == 0; });
     }
@@ -234,6 +252,8 @@ private:
     Timeline timeline_;
     SmMemory memory_;
     std::vector<Server> issue_, units_of_sm_, units_;
+    double issued_ =
+        0;  ///< cycles of a scheduler in which an instruction issued, without the further slots that it takes
     std::array<Server, 4> stages_;  ///< by Stage
     Server starts_;
     std::vector<ReplayedBlock> blocks_;

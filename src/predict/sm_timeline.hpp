@@ -25,9 +25,19 @@ struct Shares {
 /// Cycles for which each resource of the SM, or its share of the GPU's, was busy.
 using BusyCycles = std::map<std::string, double>;
 
+/// How much of what the whole GPU can do at most is used, by unit as a profiler groups them: a share of the time, or
+/// cycles at the highest rate.
+struct Utilisation {
+    double sm = 0;    ///< issue slots, the busiest kind of unit, or the constant cache
+    double l1 = 0;    ///< storage of L1 and shared memory, texture units, or an SM's ports to the L2
+    double l2 = 0;    ///< its bandwidths, or the way between its partitions
+    double dram = 0;  ///< bytes over those that its pins can move
+};
+
 struct Timeline {
     double cycles = 0;
     BusyCycles busy;
+    Utilisation used;            ///< cycles at the highest rate, averaged over all SMs and their schedulers
     std::vector<double> waited;  ///< by step: cycles for which warps waited to issue it, summed over warps
     double l1_bytes = 0;         ///< that loads asked for, in sectors
     double l1_hit_bytes = 0;

@@ -72,13 +72,11 @@ std::optional<std::string> measured_limiter(const SuiteEntry& entry) {
 }
 
 std::string predicted_limiter(const predict::LaunchPrediction& prediction) {
-    if (prediction.bounds.empty() || prediction.bounds.front().cycles <= kBusy * prediction.cycles) return "latency";
-    const std::string_view resource = prediction.bounds.front().resource;
-    if (resource == predict::kStorage || resource == predict::kFirstCache || resource == predict::kTextures)
-        return "L1";
-    if (resource == predict::kL2Loads || resource == predict::kL2Stores || resource == predict::kL2Atomics) return "L2";
-    if (resource == predict::kDram) return "DRAM";
-    return resource == predict::kBlockStarts ? "latency" : "SM";
+    const auto& used = prediction.used;
+    const std::array<std::pair<const char*, double>, 4> units{
+        {{"SM", used.sm}, {"L1", used.l1}, {"L2", used.l2}, {"DRAM", used.dram}}};
+    const auto* const busiest = std::ranges::max_element(units, {}, &std::pair<const char*, double>::second);
+    return busiest->second > kBusy ? busiest->first : "latency";
 }
 
 Accuracy accuracy_of(std::span<const Scored> scored, Method method) {

@@ -56,8 +56,7 @@ private:
 /// The profiler's unit with the highest utilisation, if that is above `kBusy`: "SM", "L1", "L2" or "DRAM"; otherwise
 /// "latency". nullopt where no utilisation was measured.
 [[nodiscard]] std::optional<std::string> measured_limiter(const SuiteEntry& entry);
-/// The unit of the profiler that has the resource with the prediction's largest bound, named as measured_limiter()
-/// does.
+/// The same of what a prediction says is used.
 [[nodiscard]] std::string predicted_limiter(const predict::LaunchPrediction& prediction);
 inline constexpr double kBusy = 0.6;
 

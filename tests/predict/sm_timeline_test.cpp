@@ -19,7 +19,7 @@ SmRates rates() {
     rates.l1_latency = kL1;
     rates.l2_latency = kL2;
     rates.memory_latency = kMemory;
-    rates.memory_bandwidth = 64;
+    rates.memory_bandwidth = rates.memory_peak = 64;
     rates.barrier_latency = 10;
     rates.block_replacement = 100;
     return rates;
@@ -122,6 +122,47 @@ TEST(SmTimeline, StoresOccupyTheirBandwidth) {
     slow.stores = {.sm = 32, .gpu = 32};
     EXPECT_THAT(kernel.run(slow).busy.at(kL2Stores), DoubleEq(16 * 128 / 32.0));
     EXPECT_THAT(kernel.run(slow, {.active_sms = 4, .l2_bytes = 1 << 20}).busy.at(kL2Stores), DoubleEq(4 * 64));
+}
+
+TEST(SmTimeline, UseIsAveragedOverAllSmsAndSchedulers) {
+    Kernel kernel({{.unit = 0, .interval = 16}}, 1, 1);
+    kernel.profile.units = {{"sfu", false}};
+    SmRates two = rates();
+    two.sms = 4;
+    const Shares on_two{.active_sms = 2, .l2_bytes = 1 << 20};
+    EXPECT_THAT(kernel.run(two, on_two).busy.at("unit sfu"), DoubleEq(16));
+    EXPECT_THAT(kernel.run(two, on_two).used.sm, DoubleEq(16 / 2.0 * 2 / 4))
+        << "one of two schedulers, two of four SMs";
+    kernel.profile.units = {{"sfu", true}};
+    EXPECT_THAT(kernel.run(two, on_two).used.sm, DoubleEq(16 * 2 / 4.0));
+}
+
+TEST(SmTimeline, FurtherSlotsOfAnInstructionAreNoInstructions) {
+    const Kernel kernel({{.slots = 3, .stall = 1}, {.stall = 1}}, 1, 8);
+    EXPECT_THAT(kernel.run().busy.at(kIssue), DoubleEq(4 * 4));
+    EXPECT_THAT(kernel.run().used.sm, DoubleEq(4 * 2 / 4.0)) << "on one of four SMs";
+}
+
+TEST(SmTimeline, WhatIsStoredOrComesFromDramPassesBetweenPartitions) {
+    Kernel kernel({{.kind = StepKind::global, .stall = 1}, kLoad}, 1, 16);
+    kernel.touch(0, AccessKind::store);
+    SmRates halves = rates();
+    halves.stores = {.sm = 0, .gpu = 32};
+    EXPECT_THAT(kernel.run(halves).used.l2, DoubleEq(16 * 128 / 32.0));
+    kernel.touch(1, AccessKind::load);
+    EXPECT_THAT(kernel.run(halves).used.l2, DoubleEq(16 * 128 / 32.0)) << "one partition";
+    halves.l2_fabric = 32;
+    EXPECT_THAT(kernel.run(halves).used.l2, DoubleEq(2 * 16 * 128 / 32.0));
+    EXPECT_THAT(kernel.run(halves).used.dram, DoubleEq(16 * 128 / 64.0));
+}
+
+TEST(SmTimeline, PortsOfAnSmToTheL2BelongToItsL1) {
+    Kernel kernel({{.kind = StepKind::global, .stall = 1}}, 1, 16);
+    kernel.touch(0, AccessKind::store);
+    SmRates narrow = rates();
+    narrow.stores = {.sm = 32, .gpu = 0};
+    EXPECT_THAT(kernel.run(narrow).used.l1, DoubleEq(16 * 128 / 32.0 / 4)) << "of one of four SMs";
+    EXPECT_THAT(kernel.run(narrow).used.l2, DoubleEq(0));
 }
 
 TEST(SmTimeline, SectorsWrittenInPartTakeLongerAtTheL2) {

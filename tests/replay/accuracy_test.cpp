@@ -68,12 +68,11 @@ TEST(Accuracy, JudgesTheLimiterOfPredictions) {
     EXPECT_EQ(measured_limiter(all[1].entry), "latency");
     predict::LaunchPrediction prediction;
     EXPECT_EQ(predicted_limiter(prediction), "latency");
-    prediction.cycles = 100;
-    prediction.bounds = {{.resource = predict::kDram, .cycles = 90}};
+    prediction.used = {.sm = 0.5, .l1 = 0.3, .l2 = 0.7, .dram = 0.8};
     EXPECT_EQ(predicted_limiter(prediction), "DRAM");
-    prediction.bounds = {{.resource = predict::kStorage, .cycles = 61}};
+    prediction.used.l1 = 0.9;
     EXPECT_EQ(predicted_limiter(prediction), "L1");
-    prediction.bounds = {{.resource = "unit fp32", .cycles = 59}};
+    prediction.used = {.sm = 0.59, .l1 = 0.3, .l2 = 0.2, .dram = 0.1};
     EXPECT_EQ(predicted_limiter(prediction), "latency");
     for (auto& one : all) one.answer(Method::prediction) = {.cycles = 1000, .seconds = 2, .limiter = "DRAM"};
     const auto accuracy = accuracy_of(all, Method::prediction);

@@ -28,6 +28,10 @@ void append_time(Text out, const predict::LaunchPrediction& p) {
                    "  time          {:.0f} cycles, {:.4g} us, without what a launch costs before its first block\n",
                    p.cycles, p.microseconds);
     fmt::format_to(out, "  limited by    {}\n", p.limiter);
+    fmt::format_to(out,
+                   "  used          SM {:.0f}%, L1 {:.0f}%, L2 {:.0f}%, DRAM {:.0f}% of what all of the GPU can do at "
+                   "most\n",
+                   100 * p.used.sm, 100 * p.used.l1, 100 * p.used.l2, 100 * p.used.dram);
     fmt::format_to(out, "  occupancy     {:.0f} blocks of an SM at once, {:.0f} warps{}; limited by {}\n",
                    p.resident_blocks, p.resident_warps, p.max_warps > 0 ? fmt::format(" of {}", p.max_warps) : "",
                    p.residency_limit);
@@ -102,6 +106,7 @@ Json launch_json(const predict::LaunchPrediction& p) {
             {"needed_warps", p.needed_warps},
             {"latency_cycles", p.latency_cycles},
             {"bounds", bounds},
+            {"used", {{"sm", p.used.sm}, {"l1", p.used.l1}, {"l2", p.used.l2}, {"dram", p.used.dram}}},
             {"occupancy",
              {{"blocks_of_an_sm", p.resident_blocks},
               {"warps_of_an_sm", p.resident_warps},
