@@ -27,7 +27,7 @@ public:
     /// When the last store has left the SM.
     [[nodiscard]] double stores_end() const { return std::max(stores_.free, store_share_.free); }
     void fill_busy(BusyCycles& busy) const;
-    /// Of the L2, DRAM and the ports of this SM to the L2.
+    /// How busy the L2, DRAM and the ports of this SM to the L2 were, in cycles.
     [[nodiscard]] Utilisation used() const;
 
 private:

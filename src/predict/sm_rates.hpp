@@ -34,8 +34,8 @@ struct SmRates {
     int l2_partitions = 1;
     double memory_latency = 0;
     Bandwidth loads, stores, atomics;  ///< at the L2
-    /// Bytes in a cycle that are stored or come from DRAM while those of the far partition of the L2 fill the way
-    /// between the partitions; 0: the L2 has one partition, or the rate is not known.
+    /// The most bytes that are stored or come from DRAM in a cycle. Every second one passes between the partitions of
+    /// the L2. 0 where the L2 has one partition, or the rate is not known.
     double l2_fabric = 0;
     double memory_bandwidth = 0;  ///< bytes that the GPU reads from DRAM in a cycle
     double memory_peak = 0;       ///< bytes that the pins of DRAM move in a cycle

@@ -25,8 +25,8 @@ struct Shares {
 /// Cycles for which each resource of the SM, or its share of the GPU's, was busy.
 using BusyCycles = std::map<std::string, double>;
 
-/// How much of what the whole GPU can do at most is used, by unit as a profiler groups them: a share of the time, or
-/// cycles at the highest rate.
+/// How much of what the whole GPU can do at most is used, by unit as a profiler groups them. The numbers are shares of
+/// a launch's time, or cycles at the highest rate.
 struct Utilisation {
     double sm = 0;    ///< issue slots, the busiest kind of unit, or the constant cache
     double l1 = 0;    ///< storage of L1 and shared memory, texture units, or an SM's ports to the L2

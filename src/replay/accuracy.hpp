@@ -56,7 +56,7 @@ private:
 /// The profiler's unit with the highest utilisation, if that is above `kBusy`: "SM", "L1", "L2" or "DRAM"; otherwise
 /// "latency". nullopt where no utilisation was measured.
 [[nodiscard]] std::optional<std::string> measured_limiter(const SuiteEntry& entry);
-/// The same of what a prediction says is used.
+/// Names the limiter of a prediction by what it says is used, as measured_limiter() does by counters.
 [[nodiscard]] std::string predicted_limiter(const predict::LaunchPrediction& prediction);
 inline constexpr double kBusy = 0.6;
 

@@ -116,19 +116,22 @@ Json accuracy_json(std::span<const Scored> scored, const AccuracyOrigin& origin)
 }
 
 void restore_answers(std::span<Scored> scored, const std::filesystem::path& file, const AccuracyOrigin& origin) {
-    const std::string text = read_file(file, "results of `gputomo accuracy`");
+    restore_answers(scored, read_file(file, "results of `gputomo accuracy`"), file.string(), origin);
+}
+
+void restore_answers(std::span<Scored> scored, std::string_view text, const std::string& name,
+                     const AccuracyOrigin& origin) {
     Json json;
     try {
         json = Json::parse(text);
     } catch (const Json::exception& e) {
-        throw InputError(
-            fmt::format("{}: not JSON; expected results of `gputomo accuracy` ({})", file.string(), e.what()));
+        throw InputError(fmt::format("{}: not JSON; expected results of `gputomo accuracy` ({})", name, e.what()));
     }
-    const JsonNode node(json, file.string());
+    const JsonNode node(json, name);
     if (node.at("schema").text() != kAccuracySchema) node.at("schema").fail(fmt::format("\"{}\"", kAccuracySchema));
     if (const auto other = origin_of(node); other != origin)
-        throw InputError(fmt::format("{}: found answers of {}; expected {}. Remove it or name another file",
-                                     file.string(), text_of(other), text_of(origin)));
+        throw InputError(fmt::format("{}: found answers of {}; expected {}. Remove it or name another file", name,
+                                     text_of(other), text_of(origin)));
     std::map<std::pair<std::string, std::string>, JsonNode> kept;
     for (const auto& kernel : node.at("kernels").elements())
         kept.emplace(std::pair(kernel.at("suite").text(), kernel.at("name").text()), kernel);

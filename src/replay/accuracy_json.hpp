@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace gputomo::replay {
 
@@ -25,5 +26,9 @@ struct AccuracyOrigin {
 /// Gives entries the answers that the file has of them. Throws InputError that names file and field where it is no such
 /// file, or has answers of another origin.
 void restore_answers(std::span<Scored> scored, const std::filesystem::path& file, const AccuracyOrigin& origin);
+
+/// Reads the text of such a file, which messages call `name`.
+void restore_answers(std::span<Scored> scored, std::string_view text, const std::string& name,
+                     const AccuracyOrigin& origin);
 
 }  // namespace gputomo::replay

@@ -45,14 +45,18 @@ SuiteEntry entry_of(const JsonNode& node, const JsonNode& measured) {
 }  // namespace
 
 std::vector<SuiteEntry> read_suite(const std::filesystem::path& file, const std::string& gpu, bool held_out) {
-    const std::string text = read_file(file, "a suite");
+    return suite_of(read_file(file, "a suite"), file.string(), gpu, held_out);
+}
+
+std::vector<SuiteEntry> suite_of(std::string_view text, const std::string& origin, const std::string& gpu,
+                                 bool held_out) {
     Json json;
     try {
         json = Json::parse(text);
     } catch (const Json::exception& e) {
-        throw InputError(fmt::format("{}: not JSON; expected a suite ({})", file.string(), e.what()));
+        throw InputError(fmt::format("{}: not JSON; expected a suite ({})", origin, e.what()));
     }
-    const JsonNode node(json, file.string());
+    const JsonNode node(json, origin);
     if (node.at("schema").text() != "gputomo-suite-1") node.at("schema").fail("\"gputomo-suite-1\"");
     std::vector<SuiteEntry> entries;
     for (const auto& element : node.at("entries").elements()) {

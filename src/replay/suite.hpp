@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gputomo::replay {
@@ -24,6 +25,10 @@ struct SuiteEntry {
 /// The entries of suites/NAME.json that have measurements of a GPU. Throws InputError naming file and field.
 [[nodiscard]] std::vector<SuiteEntry> read_suite(const std::filesystem::path& file, const std::string& gpu,
                                                  bool held_out);
+
+/// Reads the text of such a file, which messages call `origin`.
+[[nodiscard]] std::vector<SuiteEntry> suite_of(std::string_view text, const std::string& origin, const std::string& gpu,
+                                               bool held_out);
 
 /// The folder of an entry's capture: SUITE/PROGRAM/HASH, with 12 digits of the SHA-256 of the kernel's name.
 [[nodiscard]] std::filesystem::path capture_folder(const std::filesystem::path& captures, const SuiteEntry& entry);

@@ -38,7 +38,7 @@ struct PortAccess {
 [[nodiscard]] double port_cycles(const LoadPort& port, const SharedBanks& banks, const PortAccess& access,
                                  const std::vector<Segment>& segments);
 
-/// The same for a number of transactions that read, and lie in no banks.
+/// Cycles for which transactions that read occupy the port, apart from those of their banks.
 [[nodiscard]] double read_cycles(const LoadPort& port, double fetches, std::size_t transactions);
 
 /// As how many one-dimensional fetches of 4 bytes a fetch occupies the texture unit.
