@@ -168,8 +168,9 @@ private:
                                             return found == sm.replayed.busy.end() ? 0 : found->second * sm.factor;
                                         })});
         for (double Utilisation::*unit : {&Utilisation::sm, &Utilisation::l1, &Utilisation::l2, &Utilisation::dram})
-            to_.used.*unit =
-                share * mean([unit](const SmResult& sm) { return sm.replayed.used.*unit * sm.factor; }) / to_.cycles;
+            to_.used.*unit = std::min(1.0, share * mean([unit](const SmResult& sm) {
+                                               return sm.replayed.used.*unit * sm.factor;
+                                           }) / std::max(1.0, to_.cycles));
         std::ranges::stable_sort(to_.bounds, std::ranges::greater(), &LaunchBound::cycles);
         const double bound = to_.bounds.empty() ? 0 : to_.bounds.front().cycles;
         to_.limiter = bound >= to_.latency_cycles && bound > 0 ? to_.bounds.front().resource : "latency";

@@ -42,6 +42,7 @@ public:
         // Stores that left the SM have to arrive.
         timeline_.cycles = std::max(timeline_.cycles, scale_ * memory_.stores_end());
         fill_busy();
+        fill_used();
         return std::move(timeline_);
     }
 
@@ -211,35 +212,35 @@ private:
         const auto most = [](std::span<const Server> servers) {
             return std::ranges::max(servers, {}, &Server::busy).busy;
         };
-        const auto mean = [](std::span<const Server> servers) {
-            double sum = 0;
-            for (const Server& server : servers) sum += server.busy;
-            return sum / static_cast<double>(servers.size());
-        };
         auto& busy = timeline_.busy;
         busy[kIssue] = most(issue_);
-        double of_sm = std::max(issued_ / static_cast<double>(issue_.size()),
-                                stages_[static_cast<std::size_t>(Stage::constants)].busy),
-               of_l1 = 0;
-        for (std::size_t unit = 0; unit < profile_.units.size(); ++unit) {
-            const auto of_schedulers = std::span(units_).subspan(unit * issue_.size(), issue_.size());
-            busy["unit " + profile_.units[unit].name] = std::max(units_of_sm_[unit].busy, most(of_schedulers));
-            of_sm = std::max({of_sm, units_of_sm_[unit].busy, mean(of_schedulers)});
-        }
+        for (std::size_t unit = 0; unit < profile_.units.size(); ++unit)
+            busy["unit " + profile_.units[unit].name] = std::max(units_of_sm_[unit].busy, most(of_schedulers(unit)));
         constexpr std::array kNames{kStorage, kFirstCache, kConstants, kTextures};  // by Stage
-        for (std::size_t stage = 0; stage < kNames.size(); ++stage) {
-            busy[kNames[stage]] = stages_[stage].busy;
-            if (stage != static_cast<std::size_t>(Stage::constants)) of_l1 = std::max(of_l1, stages_[stage].busy);
-        }
+        for (std::size_t stage = 0; stage < kNames.size(); ++stage) busy[kNames[stage]] = stages_[stage].busy;
         memory_.fill_busy(busy);
-        timeline_.used = memory_.used();
-        timeline_.used.sm = of_sm;
-        timeline_.used.l1 = std::max(timeline_.used.l1, of_l1);
-        const double active = shares_.active_sms / rates_.sms;
-        timeline_.used.sm *= active;
-        timeline_.used.l1 *= active;
         busy[kBlockStarts] = starts_.busy;
         std::erase_if(busy, [](const auto& row) { return row.second == 0; });
+    }
+
+    void fill_used() {
+        const auto stage = [this](Stage which) { return stages_[static_cast<std::size_t>(which)].busy; };
+        const auto schedulers = static_cast<double>(issue_.size());
+        Utilisation& used = timeline_.used = memory_.used();
+        used.sm = std::max(issued_ / schedulers, stage(Stage::constants));
+        for (std::size_t unit = 0; unit < profile_.units.size(); ++unit) {
+            double sum = 0;
+            for (const Server& server : of_schedulers(unit)) sum += server.busy;
+            used.sm = std::max({used.sm, units_of_sm_[unit].busy, sum / schedulers});
+        }
+        used.l1 = std::max({used.l1, stage(Stage::storage), stage(Stage::first_cache), stage(Stage::textures)});
+        // SMs without blocks count as well.
+        used.sm *= shares_.active_sms / rates_.sms;
+        used.l1 *= shares_.active_sms / rates_.sms;
+    }
+
+    [[nodiscard]] std::span<const Server> of_schedulers(std::size_t unit) const {
+        return std::span(units_).subspan(unit * issue_.size(), issue_.size());
     }
 
     using Next = std::pair<double, std::uint32_t>;
@@ -252,8 +253,8 @@ private:
     Timeline timeline_;
     SmMemory memory_;
     std::vector<Server> issue_, units_of_sm_, units_;
-    double issued_ =
-        0;  ///< cycles of a scheduler in which an instruction issued, without the further slots that it takes
+    /// Cycles in which an instruction issued, without the further slots that it takes.
+    double issued_ = 0;
     std::array<Server, 4> stages_;  ///< by Stage
     Server starts_;
     std::vector<ReplayedBlock> blocks_;
