@@ -34,7 +34,8 @@ void measure(device::Device& device, int schedulers, const std::set<Mix>& mixes,
     for (const auto& [access, of_access] : intensities) {
         const double share = static_cast<double>(of_access.size()) / static_cast<double>(mixes.size());
         measure::MixSurface surface;
-        const auto keep = [&] {
+        // Clang before 16 captures no structured binding by reference.
+        const auto keep = [&, access = access] {
             for (const auto& curve : surface.curves) outcome.traces.push_back(trace_of(access, curve));
             outcome.warnings.insert(outcome.warnings.end(), surface.warnings.begin(), surface.warnings.end());
         };
