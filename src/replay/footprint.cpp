@@ -69,7 +69,7 @@ void Watch::access(machine_code::Space space, machine_code::Access access, std::
 
 void Watch::count_sectors() {
     std::ranges::sort(sectors_);
-    totals_.sectors += static_cast<std::uint64_t>(std::ranges::unique(sectors_).begin() - sectors_.begin());
+    totals_.sectors += static_cast<std::uint64_t>(std::unique(sectors_.begin(), sectors_.end()) - sectors_.begin());
     sectors_.clear();
 }
 
