@@ -3,6 +3,7 @@
 #include "sim/exec/shuffle.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace gputomo::sim {
@@ -84,13 +85,13 @@ void active_mask(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) { r[op.destination][l] = mask; });
 }
 
-template <class T, T (*F)(T, T)>
+template <class T, class F>
 void reduce(const Operation& op, LaneValues* r, std::uint32_t mask) {
     bool first = true;
     T total{};
     for_lanes(mask, [&](int l) {
         const T value = read<T>(op, r, 0, l);
-        total = std::exchange(first, false) ? value : F(total, value);
+        total = std::exchange(first, false) ? value : F{}(total, value);
     });
     for_lanes(mask, [&](int l) { r[op.destination][l] = bits_of<T>(total); });
 }
@@ -106,18 +107,18 @@ using U = std::uint32_t;
 using S = std::int32_t;
 using ptx::Type;
 
-U sum(U a, U b) { return a + b; }
-template <class T>
-T smallest(T a, T b) {
-    return std::min(a, b);
-}
-template <class T>
-T largest(T a, T b) {
-    return std::max(a, b);
-}
-U conjunction(U a, U b) { return a & b; }
-U disjunction(U a, U b) { return a | b; }
-U exclusive_or(U a, U b) { return a ^ b; }
+struct Smallest {
+    template <class T>
+    T operator()(T a, T b) const {
+        return std::min(a, b);
+    }
+};
+struct Largest {
+    template <class T>
+    T operator()(T a, T b) const {
+        return std::max(a, b);
+    }
+};
 
 constexpr LaneMeaning kLaneMeanings[] = {
     {Opcode::shfl, "up", Type::none, shuffle<Shuffle::up>},
@@ -134,14 +135,14 @@ constexpr LaneMeaning kLaneMeanings[] = {
     {Opcode::match, "all", Type::b64, match_all<std::uint64_t>},
     {Opcode::elect, "", Type::none, elect},
     {Opcode::activemask, "", Type::none, active_mask},
-    {Opcode::redux, "add", Type::none, reduce<U, sum>},
-    {Opcode::redux, "min", Type::u32, reduce<U, smallest<U>>},
-    {Opcode::redux, "max", Type::u32, reduce<U, largest<U>>},
-    {Opcode::redux, "min", Type::s32, reduce<S, smallest<S>>},
-    {Opcode::redux, "max", Type::s32, reduce<S, largest<S>>},
-    {Opcode::redux, "and", Type::none, reduce<U, conjunction>},
-    {Opcode::redux, "or", Type::none, reduce<U, disjunction>},
-    {Opcode::redux, "xor", Type::none, reduce<U, exclusive_or>},
+    {Opcode::redux, "add", Type::none, reduce<U, std::plus<>>},
+    {Opcode::redux, "min", Type::u32, reduce<U, Smallest>},
+    {Opcode::redux, "max", Type::u32, reduce<U, Largest>},
+    {Opcode::redux, "min", Type::s32, reduce<S, Smallest>},
+    {Opcode::redux, "max", Type::s32, reduce<S, Largest>},
+    {Opcode::redux, "and", Type::none, reduce<U, std::bit_and<>>},
+    {Opcode::redux, "or", Type::none, reduce<U, std::bit_or<>>},
+    {Opcode::redux, "xor", Type::none, reduce<U, std::bit_xor<>>},
 };
 
 }  // namespace

@@ -63,4 +63,11 @@ template <class F>
     return even ? std::nextafter(sum, towards) : sum;
 }
 
+/// Arithmetic on the values of halves, to be rounded to their format. These are functions with names, because Clang 19
+/// gives lambdas of several files that are template arguments one symbol.
+using HalfFunction = double (*)(double, double, double);
+inline double half_sum(double a, double b, double /*c*/) { return odd_sum(a, b); }
+inline double half_product(double a, double b, double /*c*/) { return a * b; }  // at most 22 bits: exact
+inline double half_fused(double a, double b, double c) { return odd_sum(a * b, c); }
+
 }  // namespace gputomo::sim

@@ -10,11 +10,7 @@ namespace {
 using ptx::Opcode;
 using ptx::Type;
 
-// Functions with names, because Clang 19 gives lambdas of several files that are template arguments one symbol.
-double add(double a, double b, double /*c*/) { return odd_sum(a, b); }
 double subtract(double a, double b, double /*c*/) { return odd_sum(a, -b); }
-double multiply(double a, double b, double /*c*/) { return a * b; }  // at most 22 bits: exact
-double fuse(double a, double b, double c) { return odd_sum(a * b, c); }
 double smaller(double a, double b, double /*c*/) { return std::fmin(a, b); }
 double larger(double a, double b, double /*c*/) { return std::fmax(a, b); }
 double magnitude(double a, double /*b*/, double /*c*/) { return std::fabs(a); }
@@ -37,7 +33,7 @@ double operand(const Operation& op, std::uint16_t bits) {
 }
 
 /// One value, or a pair of values in 32 bits.
-template <class F, double (*function)(double, double, double), int parts>
+template <class F, HalfFunction function, int parts>
 void half(const Operation& op, LaneValues* r, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
         std::uint64_t result = 0;
@@ -78,8 +74,11 @@ struct HalfMeaning {
         Opcode::OP, { half<F16, F, 1>, half<F16, F, 2>, half<BF16, F, 1>, half<BF16, F, 2> } \
     }
 constexpr HalfMeaning kHalfMeanings[] = {
-    ROW(add, add),    ROW(sub, subtract),  ROW(mul, multiply), ROW(fma, fuse),         ROW(min, smaller),
-    ROW(max, larger), ROW(abs, magnitude), ROW(neg, negative), ROW(ex2, power_of_two), ROW(tanh, hyperbolic_tangent),
+    ROW(add, half_sum),     ROW(sub, subtract),
+    ROW(mul, half_product), ROW(fma, half_fused),
+    ROW(min, smaller),      ROW(max, larger),
+    ROW(abs, magnitude),    ROW(neg, negative),
+    ROW(ex2, power_of_two), ROW(tanh, hyperbolic_tangent),
 };
 #undef ROW
 

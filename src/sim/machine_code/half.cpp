@@ -60,11 +60,7 @@ Operands operands_of(Warp& warp, const Step& step) {
     return operands;
 }
 
-double sum_of_two(double a, double b, double /*c*/) { return odd_sum(a, b); }
-double product_of_two(double a, double b, double /*c*/) { return a * b; }  // at most 22 bits: exact
-double fused_of_three(double a, double b, double c) { return odd_sum(a * b, c); }
-
-template <class F, double (*function)(double, double, double)>
+template <class F, HalfFunction function>
 void pair(Warp& warp, const Step& step, std::uint32_t mask) {
     const Operands operands = operands_of(warp, step);
     const bool saturate = step.instruction.value(Modifier::saturate) != 0;
@@ -183,11 +179,11 @@ Execute half_execution(Step& step) {
     switch (instruction.operation) {
         case Operation::HADD2:
             if (row->modifiers.find(".F32") != std::string_view::npos) return add_wide;
-            return bfloat ? pair<BF16, sum_of_two> : pair<F16, sum_of_two>;
-        case Operation::HMUL2: return bfloat ? pair<BF16, product_of_two> : pair<F16, product_of_two>;
+            return bfloat ? pair<BF16, half_sum> : pair<F16, half_sum>;
+        case Operation::HMUL2: return bfloat ? pair<BF16, half_product> : pair<F16, half_product>;
         case Operation::HFMA2:
             if (instruction.value(Modifier::half_format) == 1) return nullptr;  // accumulates in single precision
-            return bfloat ? pair<BF16, fused_of_three> : pair<F16, fused_of_three>;
+            return bfloat ? pair<BF16, half_fused> : pair<F16, half_fused>;
         case Operation::HMNMX2: return bfloat ? minmax_pair<BF16> : minmax_pair<F16>;
         case Operation::HSET2: return bfloat ? set_pair<BF16> : set_pair<F16>;
         case Operation::HSETP2: return bfloat ? compare_pair<BF16> : compare_pair<F16>;
