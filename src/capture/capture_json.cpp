@@ -12,8 +12,8 @@
 namespace gputomo::capture {
 namespace {
 
-using scan::Json;
-using scan::JsonNode;
+using files::Json;
+using files::JsonNode;
 
 // Writing ------------------------------------------------------------------------------------------------------------
 

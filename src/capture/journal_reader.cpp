@@ -12,8 +12,8 @@
 namespace gputomo::capture {
 namespace {
 
-using scan::Json;
-using scan::JsonNode;
+using files::Json;
+using files::JsonNode;
 
 /// A list of `count` numbers.
 std::vector<std::uint64_t> numbers(const JsonNode& node, std::size_t count) {

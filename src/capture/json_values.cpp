@@ -7,7 +7,7 @@
 
 namespace gputomo::capture {
 
-std::array<std::uint32_t, 3> three(const scan::JsonNode& node) {
+std::array<std::uint32_t, 3> three(const files::JsonNode& node) {
     const auto elements = node.elements();
     if (elements.size() != 3) node.fail("a list of three numbers");
     std::array<std::uint32_t, 3> sizes{};
@@ -15,7 +15,7 @@ std::array<std::uint32_t, 3> three(const scan::JsonNode& node) {
     return sizes;
 }
 
-std::string bytes_of(const scan::JsonNode& node) {
+std::string bytes_of(const files::JsonNode& node) {
     const auto text = node.text();
     if (text.size() % 2 != 0 || text.find_first_not_of("0123456789abcdef") != std::string::npos)
         node.fail("pairs of hexadecimal digits");

@@ -12,7 +12,7 @@ namespace {
 
 /// The value whose name the node has.
 template <class Value, std::size_t N>
-Value one_of(const scan::JsonNode& node, const std::array<std::string_view, N>& names) {
+Value one_of(const files::JsonNode& node, const std::array<std::string_view, N>& names) {
     const auto found = std::ranges::find(names, node.text());
     if (found == names.end()) node.fail(fmt::format("one of {}", fmt::join(names, ", ")));
     return static_cast<Value>(found - names.begin());
@@ -20,7 +20,7 @@ Value one_of(const scan::JsonNode& node, const std::array<std::string_view, N>& 
 
 }  // namespace
 
-Texture texture_of(const scan::JsonNode& node, const std::function<std::uint64_t(const scan::JsonNode&)>& number_of) {
+Texture texture_of(const files::JsonNode& node, const std::function<std::uint64_t(const files::JsonNode&)>& number_of) {
     Texture texture;
     texture.handle = number_of(node.at("handle"));
     texture.memory = one_of<TextureMemory>(node.at("memory"), kTextureMemories);

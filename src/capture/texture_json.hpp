@@ -2,7 +2,7 @@
 #pragma once
 
 #include "capture/capture.hpp"
-#include "scan/json_node.hpp"
+#include "files/json_node.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -10,7 +10,7 @@
 namespace gputomo::capture {
 
 /// Throws InputError naming the field. `number_of` reads the handle and the address, which the index has as text.
-[[nodiscard]] Texture texture_of(const scan::JsonNode& node,
-                                 const std::function<std::uint64_t(const scan::JsonNode&)>& number_of);
+[[nodiscard]] Texture texture_of(const files::JsonNode& node,
+                                 const std::function<std::uint64_t(const files::JsonNode&)>& number_of);
 
 }  // namespace gputomo::capture

@@ -1,12 +1,12 @@
+#include "answer/predicted.hpp"
+#include "answer/simulated.hpp"
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
+#include "compare/suites/accuracy.hpp"
+#include "compare/suites/accuracy_json.hpp"
 #include "files/output_file.hpp"
-#include "replay/accuracy.hpp"
-#include "replay/accuracy_json.hpp"
-#include "replay/predicted.hpp"
-#include "replay/simulated.hpp"
 #include "units/error.hpp"
 #include "units/workers.hpp"
 
@@ -36,10 +36,10 @@ struct AccuracyOptions {
     bool held_out = false, json = false, whole = false;
 };
 
-std::vector<replay::SuiteEntry> entries_to_score(const AccuracyOptions& options) {
-    std::vector<replay::SuiteEntry> entries;
+std::vector<compare::SuiteEntry> entries_to_score(const AccuracyOptions& options) {
+    std::vector<compare::SuiteEntry> entries;
     const auto add = [&](const std::filesystem::path& file, bool held_out) {
-        for (auto& entry : replay::read_suite(file, options.gpu, held_out)) entries.push_back(std::move(entry));
+        for (auto& entry : compare::read_suite(file, options.gpu, held_out)) entries.push_back(std::move(entry));
     };
     for (const std::filesystem::path file : options.suites) {
         add(file, false);
@@ -55,7 +55,7 @@ std::vector<replay::SuiteEntry> entries_to_score(const AccuracyOptions& options)
 /// Answers the entries one by one, several at the same time, and keeps each answer in the file of --results.
 class Scorer {
 public:
-    Scorer(const AccuracyOptions& options, std::vector<replay::SuiteEntry> entries) : options_(options) {
+    Scorer(const AccuracyOptions& options, std::vector<compare::SuiteEntry> entries) : options_(options) {
         const auto command = origin_of_command();
         origin_ = {.version = command.version,
                    .commit = command.commit,
@@ -65,7 +65,7 @@ public:
                    .sample_above = options.whole ? 0 : options.sample_above};
         for (auto& entry : entries) scored_.push_back({std::move(entry)});
         if (!options.results.empty() && std::filesystem::exists(options.results))
-            replay::restore_answers(scored_, options.results, origin_);
+            compare::restore_answers(scored_, options.results, origin_);
     }
 
     void run() {
@@ -76,13 +76,13 @@ public:
             [&](int done) { fmt::print(stderr, "{} of {} answers\n", done, tasks.size()); });
     }
 
-    [[nodiscard]] const std::vector<replay::Scored>& scored() const { return scored_; }
-    [[nodiscard]] nlohmann::ordered_json json() const { return replay::accuracy_json(scored_, origin_); }
+    [[nodiscard]] const std::vector<compare::Scored>& scored() const { return scored_; }
+    [[nodiscard]] nlohmann::ordered_json json() const { return compare::accuracy_json(scored_, origin_); }
 
 private:
     struct Task {
-        replay::Scored* scored = nullptr;
-        replay::Method method = replay::Method::simulation;
+        compare::Scored* scored = nullptr;
+        compare::Method method = compare::Method::simulation;
     };
 
     /// Answers that are not known yet, and failures: a later call may have the capture or the time that an earlier one
@@ -90,8 +90,8 @@ private:
     /// end.
     [[nodiscard]] std::vector<Task> open_tasks() {
         std::vector<Task> tasks;
-        for (const auto method : replay::kMethods) {
-            if (!options_.only.empty() && options_.only != replay::name_of(method)) continue;
+        for (const auto method : compare::kMethods) {
+            if (!options_.only.empty() && options_.only != compare::name_of(method)) continue;
             for (auto& one : scored_)
                 if (const auto& known = one.answer(method); !known || !known->failure.empty())
                     tasks.push_back({&one, method});
@@ -108,17 +108,17 @@ private:
     }
 
     void answer(const Task& task) {
-        replay::Answer given;
+        compare::Answer given;
         std::optional<std::string> lost;  // unknown where the capture cannot be read
         const auto start = std::chrono::steady_clock::now();
         try {
-            const auto folder = replay::capture_folder(options_.captures, task.scored->entry);
+            const auto folder = compare::capture_folder(options_.captures, task.scored->entry);
             if (!std::filesystem::exists(folder)) throw InputError("it was not captured");
             const auto captured = capture::load(folder);
-            const auto& launch = replay::launch_of(captured, task.scored->entry);
-            lost = replay::lost_by_reduction(launch);
+            const auto& launch = compare::launch_of(captured, task.scored->entry);
+            lost = launch::lost_by_reduction(launch);
             given =
-                task.method == replay::Method::simulation ? simulated(captured, launch) : predicted(captured, launch);
+                task.method == compare::Method::simulation ? simulated(captured, launch) : predicted(captured, launch);
         } catch (const Error& error) {
             given.failure = error.what();
         }
@@ -133,29 +133,29 @@ private:
         return [this] { return open_simulated(options_.device, options_.seed, 0); };
     }
 
-    [[nodiscard]] replay::Answer simulated(const capture::Capture& captured, const capture::Launch& launch) const {
-        replay::SimulationRequest request{.time_limit = std::chrono::milliseconds(options_.time_limit_ms)};
+    [[nodiscard]] compare::Answer simulated(const capture::Capture& captured, const capture::Launch& launch) const {
+        answer::SimulationRequest request{.time_limit = std::chrono::milliseconds(options_.time_limit_ms)};
         if (!options_.whole) request.sampling = sim::SamplingPlan{options_.sample_above};
-        const auto result = replay::simulate(gpu_maker(), captured, launch, request);
+        const auto result = answer::simulate(gpu_maker(), captured, launch, request);
         return {.cycles = static_cast<double>(result.counters.profiler_cycles),
                 .instructions = static_cast<double>(result.counters.warp_instructions),
                 .dram_bytes = static_cast<double>(result.counters.dram_bytes),
                 .blocks = result.blocks};
     }
 
-    [[nodiscard]] replay::Answer predicted(const capture::Capture& captured, const capture::Launch& launch) const {
-        const profile::Sampling sampling{.seed = options_.seed,
-                                         .time_limit = std::chrono::milliseconds(options_.time_limit_ms)};
-        const auto result = replay::predict_captured(gpu_maker(), captured, launch, sampling, options_.device);
+    [[nodiscard]] compare::Answer predicted(const capture::Capture& captured, const capture::Launch& launch) const {
+        const launch::Sampling sampling{.seed = options_.seed,
+                                        .time_limit = std::chrono::milliseconds(options_.time_limit_ms)};
+        const auto result = answer::predict_captured(gpu_maker(), captured, launch, sampling, options_.device);
         return {.cycles = result.profiler_cycles,
                 .instructions = result.instructions,
                 .dram_bytes = result.bytes.dram_read + result.bytes.dram_written,
-                .limiter = replay::predicted_limiter(result)};
+                .limiter = compare::predicted_limiter(result)};
     }
 
     const AccuracyOptions& options_;
-    replay::AccuracyOrigin origin_;
-    std::vector<replay::Scored> scored_;
+    compare::AccuracyOrigin origin_;
+    std::vector<compare::Scored> scored_;
     std::mutex mutex_;
 };
 
@@ -168,7 +168,7 @@ int run_accuracy(const AccuracyOptions& options) {
     (void)open_simulated(options.device, options.seed, 0);  // a wrong name is no failure of each entry
     Scorer scorer(options, entries_to_score(options));
     scorer.run();
-    const std::string page = replay::accuracy_page(scorer.scored(), options.device, options.gpu);
+    const std::string page = compare::accuracy_page(scorer.scored(), options.device, options.gpu);
     if (!options.out.empty()) files::write_whole(options.out, page);
     if (options.json)
         print_json(scorer.json(), origin_of_command());

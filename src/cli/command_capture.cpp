@@ -1,7 +1,7 @@
 #include "capture/record.hpp"
+#include "capture/reduce/reduce.hpp"
 #include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
-#include "replay/reduce.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ constexpr int kMostArguments = 1'000'000;
 
 struct CaptureOptions {
     capture::Options options;
-    replay::ReduceOptions reduction;
+    capture::ReduceOptions reduction;
     std::vector<int> launch_numbers;
     std::int64_t time_limit_s = 600;
     std::string launches = "0:1";
@@ -143,7 +143,7 @@ int reduce_capture(CaptureOptions& chosen) {
     }
     chosen.reduction.time_limit = std::chrono::seconds(chosen.time_limit_s);
     chosen.reduction.writer = capture_writer();
-    const auto made = replay::reduce(chosen.reduction);
+    const auto made = capture::reduce(chosen.reduction);
     print_reduction(made);
     return 0;
 }

@@ -1,3 +1,4 @@
+#include "answer/simulated.hpp"
 #include "cli/inputs/captured_launches.hpp"
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/kernel_arguments.hpp"
@@ -8,7 +9,6 @@
 #include "device/cubin.hpp"
 #include "files/output_file.hpp"
 #include "ptx/parser.hpp"
-#include "replay/simulated.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
 
@@ -186,7 +186,7 @@ void print(const sim::SampledBlocks& blocks) {
     fmt::print("sampled_blocks {} of {}\nsampling_error {:.2f}%\n", blocks.simulated, blocks.of, 100 * blocks.error);
 }
 
-void print(const replay::Difference& different) {
+void print(const launch::Difference& different) {
     fmt::print("differs {}: byte {} is {:#04x}; expected {:#04x}; {} of {} bytes differ\n", different.buffer,
                different.offset, different.found, different.expected, different.bytes, different.compared);
 }
@@ -208,7 +208,7 @@ int simulate_capture(const SimulateOptions& options) {
             };
             const auto gpu = make_gpu();
             check_machine_code(*gpu);
-            const auto simulated = replay::simulate(make_gpu, captured, launch,
+            const auto simulated = answer::simulate(make_gpu, captured, launch,
                                                     {.time_limit = std::chrono::milliseconds(options.time_limit_ms),
                                                      .compares_results = options.check,
                                                      .sampling = options.sampling()});

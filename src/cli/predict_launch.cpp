@@ -1,18 +1,18 @@
 #include "cli/predict_launch.hpp"
 
+#include "answer/launch_text.hpp"
+#include "answer/predicted.hpp"
 #include "capture/capture.hpp"
 #include "cli/inputs/captured_launches.hpp"
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/kernel_arguments.hpp"
 #include "cli/inputs/machine_code.hpp"
 #include "cli/inputs/origin.hpp"
-#include "compare/kernels/launch_text.hpp"
 #include "device/cubin.hpp"
-#include "predict/launch_prediction.hpp"
-#include "profile/loaded_kernel.hpp"
-#include "profile/profile.hpp"
+#include "launch/profile/loaded_kernel.hpp"
+#include "launch/profile/profile.hpp"
+#include "predict/launch/launch_prediction.hpp"
 #include "ptx/parser.hpp"
-#include "replay/predicted.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
 
@@ -67,7 +67,7 @@ std::string cubin_of(const LaunchOptions& options, Signature& signature) {
     return code;
 }
 
-profile::Sampling sampling_of(const LaunchOptions& options) {
+launch::Sampling sampling_of(const LaunchOptions& options) {
     return {.seed = options.seed, .time_limit = std::chrono::milliseconds(options.time_limit_ms)};
 }
 
@@ -85,7 +85,7 @@ predict::LaunchPrediction naming_kernel_errors(const std::function<predict::Laun
 predict::LaunchPrediction prediction_of_captured(const capture::Capture& captured, std::size_t number,
                                                  const LaunchOptions& options) {
     return naming_kernel_errors([&] {
-        return replay::predict_captured([&] { return gpu_of(options); }, captured, captured.launches[number],
+        return answer::predict_captured([&] { return gpu_of(options); }, captured, captured.launches[number],
                                         sampling_of(options), options.machine);
     });
 }
@@ -114,26 +114,26 @@ int predict_launch_of_file(const LaunchOptions& options) {
     const auto code = cubin_of(options, signature);
     const device::Cubin cubin(std::as_bytes(std::span(code)));
     auto arguments = kernel_arguments(options.arguments, signature, *gpu);
-    const auto program = profile::load_kernel(*gpu, cubin, options.kernel);
-    const auto parameters = profile::parameter_space(program, arguments.packed);
-    std::vector<profile::Buffer> buffers;
+    const auto program = launch::load_kernel(*gpu, cubin, options.kernel);
+    const auto parameters = launch::parameter_space(program, arguments.packed);
+    std::vector<launch::MemoryRange> buffers;
     for (const auto& buffer : arguments.buffers)
         buffers.push_back({buffer.address(), static_cast<std::uint64_t>(buffer.size().count())});
-    const profile::Launched launched{program,
-                                     {.grid = grid,
-                                      .block = block,
-                                      .dynamic_shared = static_cast<std::uint64_t>(options.shared),
-                                      .parameters = parameters},
-                                     gpu->memory(),
-                                     buffers};
+    const launch::Launched launched{program,
+                                    {.grid = grid,
+                                     .block = block,
+                                     .dynamic_shared = static_cast<std::uint64_t>(options.shared),
+                                     .parameters = parameters},
+                                    gpu->memory(),
+                                    buffers};
     const auto prediction = naming_kernel_errors([&] {
-        return predict::predict_launch(profile::profile_launch(launched, gpu->machine(), sampling_of(options)),
+        return predict::predict_launch(launch::profile_launch(launched, gpu->machine(), sampling_of(options)),
                                        gpu->machine(), options.machine);
     });
     if (options.json)
-        print_json(compare::launch_json(prediction), origin_of_command());
+        print_json(answer::launch_json(prediction), origin_of_command());
     else
-        fmt::print("{}", compare::launch_text(prediction));
+        fmt::print("{}", answer::launch_text(prediction));
     return 0;
 }
 
@@ -150,9 +150,9 @@ int predict_launches_of_capture(const LaunchOptions& options) {
         try {
             const auto prediction = prediction_of_captured(captured, number, options);
             if (options.json)
-                json.update(compare::launch_json(prediction));
+                json.update(answer::launch_json(prediction));
             else
-                fmt::print("{}\n", compare::launch_text(prediction));
+                fmt::print("{}\n", answer::launch_text(prediction));
         } catch (const Error& error) {
             if (chosen.size() == 1) throw;
             code = 1;

@@ -1,7 +1,7 @@
 #include "scan/kernels_file.hpp"
 
+#include "files/json_node.hpp"
 #include "machine/origin_json.hpp"
-#include "scan/json_node.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
 
@@ -12,6 +12,9 @@
 
 namespace gputomo::scan {
 namespace {
+
+using files::Json;
+using files::JsonNode;
 
 Json kernel_json(const MeasuredKernel& kernel) {
     Json samples = Json::array();

@@ -1,7 +1,7 @@
 // Converts scans to the text of scan.json and back. Errors name the field.
+#include "files/json_node.hpp"
 #include "machine/origin_json.hpp"
 #include "scan/files.hpp"
-#include "scan/json_node.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +14,9 @@
 
 namespace gputomo::scan {
 namespace {
+
+using files::Json;
+using files::JsonNode;
 
 /// How the file spells a verdict. An unknown leaf has no estimate.
 struct Verdict {

@@ -1,9 +1,9 @@
 #include "scan/surface_file.hpp"
 
+#include "files/json_node.hpp"
 #include "files/output_file.hpp"
 #include "machine/origin_json.hpp"
 #include "scan/gzip.hpp"
-#include "scan/json_node.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
 
@@ -17,6 +17,8 @@
 namespace gputomo::scan {
 namespace {
 
+using files::Json;
+using files::JsonNode;
 using measure::MixAccess;
 using measure::MixCurve;
 using measure::MixSample;

@@ -52,7 +52,7 @@ protected:
 
     /// The command line for a launch of a kernel of tests/profile.
     static std::vector<std::string> profiled(const std::string& kernel, const std::vector<std::string>& more) {
-        std::vector<std::string> arguments{"predict", source("tests/profile/fixtures/profiled.cubin")};
+        std::vector<std::string> arguments{"predict", source("tests/launch/fixtures/profiled.cubin")};
         for (const std::string argument : {"--kernel", kernel.c_str(), "--machine", "sim:h200"})
             arguments.push_back(argument);
         arguments.insert(arguments.end(), more.begin(), more.end());
@@ -262,7 +262,7 @@ TEST_F(Models, PredictOfALaunchNamesWhatIsWrong) {
     EXPECT_THAT(error("loop", {"--trip-count", "L=4"}), HasSubstr("--trip-count: expected --static with it"));
     EXPECT_THAT(error("loop", {"--static"}), HasSubstr("is a cubin; expected a PTX file"));
     EXPECT_THAT(
-        run({"predict", source("tests/profile/fixtures/profiled.cubin"), "--kernel", "loop", "--machine", "sim:gtx980"})
+        run({"predict", source("tests/launch/fixtures/profiled.cubin"), "--kernel", "loop", "--machine", "sim:gtx980"})
             .err,
         HasSubstr("has compute capability 5.2; expected 9.0"));
     const auto outside = run(profiled("loop", {"--arg", "buf:64", "--arg", "buf:64", "--arg", "s32:5"}));

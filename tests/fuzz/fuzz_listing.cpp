@@ -1,8 +1,8 @@
 // Fuzzes the parser of listings and the prediction of each function in them. Any bytes must give a result or an
 // InputError.
-#include "predict/listing.hpp"
-#include "predict/path.hpp"
-#include "predict/sass_code.hpp"
+#include "predict/static/listing.hpp"
+#include "predict/static/path.hpp"
+#include "predict/static/sass_code.hpp"
 #include "units/error.hpp"
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Fuzzes the readers of suites and of kept answers. The text up to the first zero is a suite, the rest answers to its
 // entries. Any bytes must be read or give an InputError. Answers that were read must be the same after they are written
 // and read again.
-#include "replay/accuracy_json.hpp"
-#include "replay/suite.hpp"
+#include "compare/suites/accuracy_json.hpp"
+#include "compare/suites/suite.hpp"
 #include "units/error.hpp"
 
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gputomo;
-    using namespace gputomo::replay;
+    using namespace gputomo::compare;
     const std::string_view all(reinterpret_cast<const char*>(data), size);
     const auto zero = all.find('\0');
     const AccuracyOrigin origin{.version = "1", .commit = "c", .device = "sim:h200", .gpu = "h200"};

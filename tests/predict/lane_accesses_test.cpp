@@ -1,6 +1,6 @@
 // Transactions and bank conflicts of single accesses: Volkov 2016, 2.5 and 2.6, with 4 threads, transactions of 4 words
 // and 4 banks, and some of real size.
-#include "predict/lane_accesses.hpp"
+#include "predict/static/lane_accesses.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The first-level cache beside shared memory, and the loads in flight that it allows.
-#include "predict/lines_in_flight.hpp"
+#include "costs/lines_in_flight.hpp"
 #include "predicting.hpp"
 
 #include <gtest/gtest.h>
@@ -26,28 +26,28 @@ machine::Machine splitting() {
 
 TEST(LinesInFlight, SmallestSplitThatHoldsTheBlocksApplies) {
     const auto machine = splitting();
-    EXPECT_EQ(lines_beside(machine, 0)->lines, 96);
-    EXPECT_EQ(lines_beside(machine, 16384)->lines, 96);
-    EXPECT_EQ(lines_beside(machine, 16385)->lines, 48);
-    EXPECT_EQ(lines_beside(machine, 98304)->lines, 8);
-    EXPECT_FALSE(lines_beside(machine_named("gtx980"), 0));
+    EXPECT_EQ(costs::lines_beside(machine, 0)->lines, 96);
+    EXPECT_EQ(costs::lines_beside(machine, 16384)->lines, 96);
+    EXPECT_EQ(costs::lines_beside(machine, 16385)->lines, 48);
+    EXPECT_EQ(costs::lines_beside(machine, 98304)->lines, 8);
+    EXPECT_FALSE(costs::lines_beside(machine_named("gtx980"), 0));
 }
 
 TEST(LinesInFlight, SetsFillUpBeforeTheCacheDoes) {
     // One set fills all its lines. With many sets, one is full long before the others; with more queues, the others
     // proceed meanwhile.
-    EXPECT_NEAR(mean_lines_in_flight({.lines = 64, .ways = 64}, 1), 64, 0.5);
-    EXPECT_EQ(mean_lines_in_flight({.lines = 64, .ways = 0}, 4), 64);
-    const double one = mean_lines_in_flight({.lines = 256, .ways = 4}, 1),
-                 four = mean_lines_in_flight({.lines = 256, .ways = 4}, 4);
+    EXPECT_NEAR(costs::mean_lines_in_flight({.lines = 64, .ways = 64}, 1), 64, 0.5);
+    EXPECT_EQ(costs::mean_lines_in_flight({.lines = 64, .ways = 0}, 4), 64);
+    const double one = costs::mean_lines_in_flight({.lines = 256, .ways = 4}, 1),
+                 four = costs::mean_lines_in_flight({.lines = 256, .ways = 4}, 4);
     EXPECT_LT(one, 100);
     EXPECT_GT(four, one * 1.2);
     EXPECT_LT(four, 256);
-    EXPECT_GT(mean_lines_in_flight({.lines = 256, .ways = 8}, 4), four);
+    EXPECT_GT(costs::mean_lines_in_flight({.lines = 256, .ways = 8}, 4), four);
 }
 
 TEST(LinesInFlight, OneSetOfTwoWaysAndTwoQueuesIsAlwaysFull) {
-    EXPECT_NEAR(mean_lines_in_flight({.lines = 2, .ways = 2}, 2), 2, 0.1);
+    EXPECT_NEAR(costs::mean_lines_in_flight({.lines = 2, .ways = 2}, 2), 2, 0.1);
 }
 
 TEST(LinesInFlight, ScatteredLoadsSlowDownIfSharedMemoryLimitsOccupancy) {

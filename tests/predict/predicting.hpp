@@ -2,10 +2,10 @@
 #pragma once
 
 #include "machine/json.hpp"
-#include "predict/listing.hpp"
-#include "predict/prediction.hpp"
-#include "predict/ptx_code.hpp"
-#include "predict/sass_code.hpp"
+#include "predict/static/listing.hpp"
+#include "predict/static/prediction.hpp"
+#include "predict/static/ptx_code.hpp"
+#include "predict/static/sass_code.hpp"
 #include "ptx/parser.hpp"
 #include "units/error.hpp"
 

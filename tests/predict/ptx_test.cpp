@@ -1,5 +1,5 @@
 // Predictions from PTX: strides of addresses, trip counts, paths through branches, and refusals.
-#include "predict/lane_stride.hpp"
+#include "predict/static/lane_stride.hpp"
 #include "predicting.hpp"
 
 #include <gmock/gmock.h>

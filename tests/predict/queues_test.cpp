@@ -1,5 +1,5 @@
 // Queues of blocks, the order of loads, barriers, and serial starts of blocks.
-#include "predict/queues.hpp"
+#include "predict/static/queues.hpp"
 #include "predicting.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Replays of one SM whose cycles can be counted by hand.
-#include "predict/sm_timeline.hpp"
+#include "predict/launch/sm_timeline.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,14 +29,14 @@ const Shares kAlone{.active_sms = 1, .first_of_gpu = 1, .l2_bytes = 1 << 20, .wr
 
 /// A kernel of these instructions, which each warp of each block executes once in order.
 struct Kernel {
-    LaunchProfile profile;
-    std::vector<BlockTrace> blocks;
+    launch::LaunchProfile profile;
+    std::vector<launch::BlockTrace> blocks;
 
-    Kernel(std::vector<ProfiledStep> steps, std::size_t count, std::size_t warps) {
+    Kernel(std::vector<launch::ProfiledStep> steps, std::size_t count, std::size_t warps) {
         profile.steps = std::move(steps);
         profile.resident_blocks = 1;
         for (std::size_t i = 0; i < count; ++i) {
-            BlockTrace& block = blocks.emplace_back();
+            launch::BlockTrace& block = blocks.emplace_back();
             block.block = i;
             block.warps.resize(warps);
             for (auto& warp : block.warps)
@@ -44,7 +44,7 @@ struct Kernel {
         }
     }
     /// Step number `step` of each warp loads or stores a line of its own.
-    void touch(std::uint32_t step, AccessKind kind, std::uint64_t apart = 1) {
+    void touch(std::uint32_t step, launch::AccessKind kind, std::uint64_t apart = 1) {
         std::uint64_t line = 1000;
         for (auto& block : blocks)
             for (auto& warp : block.warps) {
@@ -62,8 +62,8 @@ struct Kernel {
     }
 };
 
-const ProfiledStep kLoad{.kind = StepKind::global, .stall = 2, .written = 0};
-const ProfiledStep kUse{.stall = 4, .waits = 1};
+const launch::ProfiledStep kLoad{.kind = launch::StepKind::global, .stall = 2, .written = 0};
+const launch::ProfiledStep kUse{.stall = 4, .waits = 1};
 
 TEST(SmTimeline, InstructionsIssueWhenStallCountsAllow) {
     EXPECT_THAT(Kernel({{.stall = 4}, {.stall = 2}, {.stall = 1}}, 1, 1).run().cycles, DoubleEq(4 + 2));
@@ -85,15 +85,15 @@ TEST(SmTimeline, UnitTakesOneWarpAfterTheOther) {
 
 TEST(SmTimeline, UseWaitsForItsLoad) {
     Kernel kernel({kLoad, kUse}, 1, 1);
-    kernel.touch(0, AccessKind::load);
+    kernel.touch(0, launch::AccessKind::load);
     EXPECT_THAT(kernel.run().cycles, DoubleEq(kMemory + 3 * 32.0 / 64));
     EXPECT_THAT(kernel.run().dram_read_bytes, DoubleEq(128));
 }
 
 TEST(SmTimeline, LineThatIsThereComesFromTheFirstCache) {
     Kernel kernel({kLoad, kUse, kLoad, kUse}, 1, 1);
-    kernel.touch(0, AccessKind::load);
-    kernel.touch(2, AccessKind::load);
+    kernel.touch(0, launch::AccessKind::load);
+    kernel.touch(2, launch::AccessKind::load);
     const auto timeline = kernel.run();
     EXPECT_THAT(timeline.dram_read_bytes, DoubleEq(128));
     EXPECT_THAT(timeline.l1_hit_bytes, DoubleEq(128));
@@ -101,8 +101,8 @@ TEST(SmTimeline, LineThatIsThereComesFromTheFirstCache) {
 }
 
 TEST(SmTimeline, BarrierWaitsForTheLastWarp) {
-    Kernel kernel({kLoad, {.kind = StepKind::block_barrier, .stall = 1, .waits = 1}, {.stall = 1}}, 1, 2);
-    kernel.touch(0, AccessKind::load);
+    Kernel kernel({kLoad, {.kind = launch::StepKind::block_barrier, .stall = 1, .waits = 1}, {.stall = 1}}, 1, 2);
+    kernel.touch(0, launch::AccessKind::load);
     kernel.blocks[0].warps[1].erase(kernel.blocks[0].warps[1].begin());  // has nothing to wait for
     EXPECT_THAT(kernel.run().cycles, DoubleEq(kMemory + 1.5 + 10));
 }
@@ -116,8 +116,8 @@ TEST(SmTimeline, NextBlockStartsWhenAResidentOneHasEnded) {
 }
 
 TEST(SmTimeline, StoresOccupyTheirBandwidth) {
-    Kernel kernel({{.kind = StepKind::global, .stall = 1}}, 1, 16);
-    kernel.touch(0, AccessKind::store);
+    Kernel kernel({{.kind = launch::StepKind::global, .stall = 1}}, 1, 16);
+    kernel.touch(0, launch::AccessKind::store);
     SmRates slow = rates();
     slow.stores = {.sm = 32, .gpu = 32};
     EXPECT_THAT(kernel.run(slow).busy.at(kL2Stores), DoubleEq(16 * 128 / 32.0));
@@ -144,12 +144,12 @@ TEST(SmTimeline, FurtherSlotsOfAnInstructionAreNoInstructions) {
 }
 
 TEST(SmTimeline, WhatIsStoredOrComesFromDramPassesBetweenPartitions) {
-    Kernel kernel({{.kind = StepKind::global, .stall = 1}, kLoad}, 1, 16);
-    kernel.touch(0, AccessKind::store);
+    Kernel kernel({{.kind = launch::StepKind::global, .stall = 1}, kLoad}, 1, 16);
+    kernel.touch(0, launch::AccessKind::store);
     SmRates halves = rates();
     halves.stores = {.sm = 0, .gpu = 32};
     EXPECT_THAT(kernel.run(halves).used.l2, DoubleEq(16 * 128 / 32.0));
-    kernel.touch(1, AccessKind::load);
+    kernel.touch(1, launch::AccessKind::load);
     EXPECT_THAT(kernel.run(halves).used.l2, DoubleEq(16 * 128 / 32.0)) << "one partition";
     halves.l2_fabric = 32;
     EXPECT_THAT(kernel.run(halves).used.l2, DoubleEq(2 * 16 * 128 / 32.0));
@@ -157,8 +157,8 @@ TEST(SmTimeline, WhatIsStoredOrComesFromDramPassesBetweenPartitions) {
 }
 
 TEST(SmTimeline, PortsOfAnSmToTheL2BelongToItsL1) {
-    Kernel kernel({{.kind = StepKind::global, .stall = 1}}, 1, 16);
-    kernel.touch(0, AccessKind::store);
+    Kernel kernel({{.kind = launch::StepKind::global, .stall = 1}}, 1, 16);
+    kernel.touch(0, launch::AccessKind::store);
     SmRates narrow = rates();
     narrow.stores = {.sm = 32, .gpu = 0};
     EXPECT_THAT(kernel.run(narrow).used.l1, DoubleEq(16 * 128 / 32.0 / 4)) << "of one of four SMs";
@@ -166,8 +166,8 @@ TEST(SmTimeline, PortsOfAnSmToTheL2BelongToItsL1) {
 }
 
 TEST(SmTimeline, SectorsWrittenInPartTakeLongerAtTheL2) {
-    Kernel kernel({{.kind = StepKind::global, .stall = 1}}, 1, 16);
-    kernel.touch(0, AccessKind::store);
+    Kernel kernel({{.kind = launch::StepKind::global, .stall = 1}}, 1, 16);
+    kernel.touch(0, launch::AccessKind::store);
     kernel.profile.partial_store = 2.5;
     for (auto& line : kernel.blocks[0].lines) line.partial = true;
     SmRates slow = rates();
@@ -179,7 +179,7 @@ TEST(SmTimeline, SectorsWrittenInPartTakeLongerAtTheL2) {
 
 TEST(SmTimeline, LoneSectorTakesAsLongAsItsGranuleAtTheL2) {
     Kernel kernel({kLoad}, 1, 16);
-    kernel.touch(0, AccessKind::load);
+    kernel.touch(0, launch::AccessKind::load);
     SmRates slow = rates();
     slow.l2_granule = 64;
     slow.loads = {.sm = 0, .gpu = 64};
@@ -192,7 +192,7 @@ TEST(SmTimeline, LoneSectorTakesAsLongAsItsGranuleAtTheL2) {
 
 TEST(SmTimeline, AtomicReadsItsLineFromMemory) {
     Kernel kernel({kLoad, kUse}, 1, 1);
-    kernel.touch(0, AccessKind::atomic);
+    kernel.touch(0, launch::AccessKind::atomic);
     Shares evicting = kAlone;
     evicting.written_back = 1;
     const auto timeline = kernel.run(rates(), evicting);
@@ -202,10 +202,10 @@ TEST(SmTimeline, AtomicReadsItsLineFromMemory) {
 }
 
 TEST(SmTimeline, StageTakesOneAccessAfterTheOther) {
-    Kernel kernel({{.kind = StepKind::constant, .stall = 2, .written = 0}, kUse}, 1, 4);
-    kernel.touch(0, AccessKind::load);
+    Kernel kernel({{.kind = launch::StepKind::constant, .stall = 2, .written = 0}, kUse}, 1, 4);
+    kernel.touch(0, launch::AccessKind::load);
     for (auto& access : kernel.blocks[0].accesses)
-        access.lines = 0, access.stage = Stage::constants, access.stage_cycles = 20, access.spread = 70;
+        access.lines = 0, access.stage = launch::Stage::constants, access.stage_cycles = 20, access.spread = 70;
     SmRates constant = rates();
     constant.constant_latency = 50;
     EXPECT_THAT(kernel.run(constant).busy.at(kConstants), DoubleEq(4 * 20));
@@ -217,10 +217,10 @@ TEST(SmTimeline, StageTakesOneAccessAfterTheOther) {
 
 TEST(SmTimeline, SharedMemoryAndTheFirstCacheTakeTurnsWhereTheyAreOne) {
     Kernel kernel({kLoad}, 1, 8);
-    kernel.touch(0, AccessKind::load);
+    kernel.touch(0, launch::AccessKind::load);
     auto& accesses = kernel.blocks[0].accesses;
     for (std::size_t i = 0; i < accesses.size(); ++i) {
-        accesses[i].stage = Stage::storage;
+        accesses[i].stage = launch::Stage::storage;
         accesses[i].stage_cycles = 32;
         if (i % 2 == 0) continue;
         accesses[i].lines = 0;
@@ -233,7 +233,7 @@ TEST(SmTimeline, SharedMemoryAndTheFirstCacheTakeTurnsWhereTheyAreOne) {
 TEST(SmTimeline, ReadsOfABusyMemoryWaitAsDescribed) {
     // Warps load one line each, one after the other: a line every 600 cycles.
     Kernel kernel({kLoad, kUse, kLoad, kUse, kLoad, kUse, kLoad, kUse}, 1, 1);
-    for (const std::uint32_t step : {0, 2, 4, 6}) kernel.touch(step, AccessKind::load);
+    for (const std::uint32_t step : {0, 2, 4, 6}) kernel.touch(step, launch::AccessKind::load);
     for (std::size_t i = 0; i < kernel.blocks[0].lines.size(); ++i) kernel.blocks[0].lines[i].line = 100 + i;
     SmRates loaded = rates();
     loaded.contention = {{.slope = 100, .limit = 1}};
@@ -245,7 +245,7 @@ TEST(SmTimeline, ReadsOfABusyMemoryWaitAsDescribed) {
 
 TEST(SmTimeline, WithoutContentionOnlyLatenciesCount) {
     Kernel kernel({kLoad, kUse}, 1, 64);
-    kernel.touch(0, AccessKind::load);
+    kernel.touch(0, launch::AccessKind::load);
     Shares free = kAlone;
     free.contention = false;
     EXPECT_THAT(kernel.run(rates(), free).cycles, DoubleEq(kMemory));
@@ -254,7 +254,7 @@ TEST(SmTimeline, WithoutContentionOnlyLatenciesCount) {
 
 TEST(SmTimeline, LineThatOtherSmsReadTooIsFetchedByOneOfThem) {
     Kernel kernel({kLoad, kUse}, 1, 64);
-    kernel.touch(0, AccessKind::load);
+    kernel.touch(0, launch::AccessKind::load);
     Shares shared = kAlone;
     shared.first_of_gpu = 0.25;
     EXPECT_NEAR(kernel.run(rates(), shared).dram_read_bytes, 64 * 128 / 4.0, 64 * 128 / 8.0);

@@ -1,7 +1,7 @@
 #include "compare/kernels/comparison.hpp"
 
 #include "models/evaluation.hpp"
-#include "predict/ptx_code.hpp"
+#include "predict/static/ptx_code.hpp"
 #include "ptx/parser.hpp"
 #include "units/error.hpp"
 #include "units/warp.hpp"

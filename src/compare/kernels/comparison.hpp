@@ -3,7 +3,7 @@
 
 #include "machine/machine.hpp"
 #include "measure/workload/workload.hpp"
-#include "predict/prediction.hpp"
+#include "predict/static/prediction.hpp"
 #include "scan/kernels_file.hpp"
 
 #include <nlohmann/json_fwd.hpp>

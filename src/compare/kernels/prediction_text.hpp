@@ -1,7 +1,7 @@
 // Shows a prediction as text for the terminal and as JSON.
 #pragma once
 
-#include "predict/prediction.hpp"
+#include "predict/static/prediction.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

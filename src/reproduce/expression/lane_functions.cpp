@@ -1,6 +1,6 @@
 #include "reproduce/expression/lane_functions.hpp"
 
-#include "predict/lane_accesses.hpp"
+#include "predict/static/lane_accesses.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 #include "reproduce/expression/predict_functions.hpp"
 
 #include "machine/paths.hpp"
-#include "predict/listing.hpp"
-#include "predict/prediction.hpp"
-#include "predict/sass_code.hpp"
+#include "predict/static/listing.hpp"
+#include "predict/static/prediction.hpp"
+#include "predict/static/sass_code.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #include "reproduce/papers/paper.hpp"
 
-#include "predict/listing.hpp"
-#include "predict/sass_code.hpp"
-#include "scan/json_node.hpp"
+#include "files/json_node.hpp"
+#include "predict/static/listing.hpp"
+#include "predict/static/sass_code.hpp"
 
 #include <fmt/ranges.h>
 
@@ -13,7 +13,7 @@
 namespace gputomo::reproduce {
 namespace {
 
-using scan::JsonNode;
+using files::JsonNode;
 
 constexpr std::array<std::string_view, 6> kKinds{"number", "range", "ratio", "behaviour", "formula", "curve-feature"};
 

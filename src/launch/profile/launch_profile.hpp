@@ -1,0 +1,140 @@
+// What sampled blocks of a launch executed, and which memory they touched: plain data that a model gives a time to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace gputomo::launch {
+
+/// How an instruction takes part in the time of its warp.
+enum class StepKind : std::uint8_t {
+    compute,
+    global,        ///< an access to global or local memory
+    shared,        ///< an access to shared memory
+    constant,      ///< a load through the cache of constants
+    copy,          ///< an asynchronous copy from global to shared memory
+    copy_barrier,  ///< is complete when all copies before it are
+    wait,          ///< waits until at most `left` instructions of `barrier` are in flight
+    fence,         ///< waits for all accesses of the warp
+    block_barrier,
+    branch
+};
+
+inline constexpr std::uint8_t kNoDependence = 7;
+
+/// One instruction of the kernel's code with its cost.
+struct ProfiledStep {
+    std::uint64_t address = 0;  ///< bytes from the kernel's first instruction
+    std::string text;
+    StepKind kind = StepKind::compute;
+    int unit = -1;           ///< index into LaunchProfile::units; -1: none but an issue slot
+    double interval = 0;     ///< cycles for which a warp occupies a scheduler's share of the unit, or the SM's unit
+    double latency = 0;      ///< cycles to the result, of what is no memory access
+    double slots = 1;        ///< issue slots
+    std::uint8_t stall = 1;  ///< cycles until the next instruction of the warp
+    std::uint8_t waits = 0;  ///< dependence barriers that have to be released, as bits
+    std::uint8_t written = kNoDependence;  ///< the barrier that its result releases
+    std::uint8_t read = kNoDependence;     ///< the barrier that is released when its operands were read
+    std::uint8_t barrier = kNoDependence;  ///< of a wait
+    std::uint32_t left = 0;
+};
+
+struct ProfiledUnit {
+    std::string name;
+    bool of_sm = false;  ///< all schedulers feed it; otherwise each has a share
+};
+
+enum class AccessKind : std::uint8_t { load, store, atomic };
+
+/// A line of `kTouchedLineBytes` bytes and its sectors that an access touches.
+struct TouchedLine {
+    std::uint64_t line = 0;     ///< address / kLineBytes
+    std::uint32_t sectors = 0;  ///< as bits
+    bool partial = false;       ///< threads touch only a part of these sectors
+};
+inline constexpr std::uint64_t kTouchedLineBytes = 128, kTouchedSectorBytes = 32;
+
+/// What takes the lines or words of an SM's accesses one after the other, whichever warps they are of. `storage` serves
+/// shared memory and, where it is one with the first cache, global memory.
+enum class Stage : std::uint8_t { storage, first_cache, constants, textures };
+
+/// One memory instruction of a warp.
+struct WarpAccess {
+    std::uint32_t first = 0;  ///< into BlockTrace::lines
+    std::uint16_t lines = 0;
+    AccessKind kind = AccessKind::load;
+    bool skips_near = false;  ///< is not served by the SM's own caches
+    Stage stage = Stage::first_cache;
+    float stage_cycles = 0;  ///< for which its lines or words occupy the stage
+    float spread = 0;        ///< cycles from its first word to its last one, at least
+    float bank_cycles = 0;   ///< for which it occupies the storage with an access to shared memory
+    float bank_latency = 0;  ///< cycles to its data from shared memory
+};
+
+inline constexpr std::uint32_t kNoAccess = std::numeric_limits<std::uint32_t>::max();
+
+/// In place of an access: the guard held for no thread.
+inline constexpr std::uint32_t kNotExecuted = kNoAccess - 1;
+
+/// One executed instruction of a warp.
+struct WarpEvent {
+    std::uint32_t step = 0;
+    std::uint32_t access = kNoAccess;  ///< into BlockTrace::accesses
+};
+
+/// All that a block executed, warp by warp.
+struct BlockTrace {
+    std::uint64_t block = 0;
+    std::vector<std::vector<WarpEvent>> warps;
+    std::vector<WarpAccess> accesses;
+    std::vector<TouchedLine> lines;
+};
+
+/// Counts of one block.
+struct BlockCounts {
+    std::uint64_t block = 0;
+    double instructions = 0;         ///< of warps
+    double thread_instructions = 0;  ///< of threads whose guard holds
+    double transactions = 0;         ///< lines of global memory, once an instruction
+    double load_sectors = 0, store_sectors = 0, atomic_sectors = 0;
+    double shared_accesses = 0, bank_cycles = 0;
+};
+
+/// Estimate of the memory that the whole grid touches, in bytes.
+struct GridFootprint {
+    double read = 0, written = 0;
+    bool exact = false;  ///< all blocks were executed
+};
+
+struct LaunchProfile {
+    std::string kernel;
+    std::uint64_t blocks = 0;  ///< of the grid
+    std::uint64_t threads_of_block = 0;
+    int registers = 0;                  ///< of a thread
+    std::uint64_t shared_of_block = 0;  ///< bytes that a block takes of its SM
+    std::uint32_t resident_blocks = 0;  ///< blocks that an SM holds at once
+    std::string residency_limit;        ///< what limits them
+    std::vector<ProfiledUnit> units;
+    double partial_store = 1;  ///< time of a sector written in part at the L2, relative to that of a whole one
+    std::vector<ProfiledStep> steps;
+    /// Warp instructions by step, mean of a block, and the executed threads among them.
+    std::vector<double> executed, threads;
+    std::vector<BlockCounts> sampled;  ///< each executed block once
+    /// Blocks of whole SMs, in the order in which each SM starts them. Each list is one SM.
+    std::vector<std::vector<BlockTrace>> sms;
+    /// The longest sampled block, where it executes far more than those of `sms`; otherwise empty.
+    std::vector<BlockTrace> longest;
+    GridFootprint footprint;
+    bool stable = true;  ///< whether the means of further blocks changed by less than the wanted error
+    double error = 0;    ///< relative standard error of the mean instructions of a block
+    /// Share of the sectors loaded by sampled blocks that other blocks probably write.
+    double exchanged = 0;
+    std::vector<std::string> assumptions;
+
+    [[nodiscard]] std::uint64_t warps_of_block() const { return (threads_of_block + 31) / 32; }
+};
+
+}  // namespace gputomo::launch

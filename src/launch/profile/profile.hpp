@@ -1,0 +1,41 @@
+// Executes sampled blocks of a launch and profiles what they do.
+#pragma once
+
+#include "launch/profile/launch_profile.hpp"
+#include "launch/profile/memory_range.hpp"
+#include "machine/machine.hpp"
+#include "sim/machine_code/program.hpp"
+#include "sim/machine_code/run.hpp"
+#include "sim/memory/device_memory.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gputomo::launch {
+
+struct Launched {
+    const sim::machine_code::MachineProgram& program;
+    sim::machine_code::FunctionalLaunch launch;  ///< `blocks` and `observer` are not read
+    const sim::DeviceMemory& memory;
+    std::vector<MemoryRange> buffers;
+};
+
+struct Sampling {
+    std::uint64_t seed = 1;
+    std::chrono::milliseconds time_limit{60'000};
+    /// Executed warp instructions that are kept for the replay of SMs; each takes 8 bytes, and its lines 16 bytes each.
+    std::size_t most_events = std::size_t{24} << 20;
+    double wanted_error = 0.01;     ///< relative standard error of a block's instructions and accesses
+    std::size_t most_blocks = 512;  ///< sampled beside those of whole SMs
+};
+
+/// Executes the blocks of the first, a middle and the last SM, then random blocks until the means are stable. Each
+/// block starts with the memory as it is before the launch, and memory is the same afterwards. Throws InputError where
+/// the block does not fit the GPU, and DeviceError where the kernel fails. Throws TimeLimitError where not even one
+/// block ends in time.
+[[nodiscard]] LaunchProfile profile_launch(const Launched& launched, const machine::Machine& machine,
+                                           const Sampling& sampling = {});
+
+}  // namespace gputomo::launch

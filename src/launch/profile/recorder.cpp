@@ -1,0 +1,292 @@
+#include "launch/profile/recorder.hpp"
+
+#include "sass/operations.hpp"
+#include "sim/machine_code/warp.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <span>
+
+namespace gputomo::launch {
+namespace {
+
+using sim::machine_code::Access;
+using sim::machine_code::Space;
+using Opcode = sass::Operation;
+
+/// Instructions between two looks at the clock.
+constexpr std::uint64_t kInstructionsBetweenLooks = 1 << 14;
+/// Local memory is laid out where no allocation is, so that its lines differ from those of global memory.
+constexpr std::uint64_t kLocalMemory = std::uint64_t{1} << 56;
+constexpr std::uint64_t kLocalOfWarp = std::uint64_t{1} << 24;
+constexpr std::uint64_t kWord = 4, kLanes = 32;
+
+AccessKind kind_of(Access access) {
+    switch (access) {
+        case Access::write: return AccessKind::store;
+        case Access::atomic: return AccessKind::atomic;
+        default: return AccessKind::load;
+    }
+}
+
+/// Asynchronous copies that pass the first cache by.
+bool skips_near(const sass::Instruction& instruction) {
+    return instruction.operation == Opcode::LDGSTS && instruction.value(sass::Modifier::bypass) == 0;
+}
+
+}  // namespace
+
+Recorder::Recorder(const sim::machine_code::MachineProgram& program, const machine::Machine& machine,
+                   const sim::DeviceMemory& memory, std::uint64_t warps_of_block, Clock::time_point deadline)
+    : program_(program),
+      memory_(memory),
+      ports_(sim::load_ports_of(machine)),
+      coalescers_(machine),
+      warps_of_block_(warps_of_block),
+      deadline_(deadline) {
+    if (!machine.shared.banks) return;
+    banks_.emplace(machine.shared);
+    std::array<std::uint64_t, kLanes> words{};
+    for (std::uint64_t lane = 0; lane < kLanes; ++lane) words[lane] = lane * kWord;
+    bank_cycles_ = banks_->access(words, ~0U, {}).occupancy;
+}
+
+void Recorder::begin(std::uint64_t block, bool trace, std::size_t most_events) {
+    counts_ = {.block = block};
+    trace_ = {};
+    trace_.block = block;
+    tracing_ = trace;
+    if (tracing_) trace_.warps.resize(warps_of_block_);
+    most_events_ = most_events;
+    events_ = 0;
+    pending_ = false;
+    read_.clear();
+    loaded_.clear();
+    written_.clear();
+}
+
+void Recorder::restore() {
+    for (const auto& [address, content] : sectors_)
+        std::memcpy(memory_.resolve(address, content.size()), content.data(), content.size());
+    // No std::views::reverse, which Clang 14 and 15 do not compile with the standard library of GCC 12.
+    for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece)
+        std::memcpy(memory_.resolve(piece->first, piece->second.size()), piece->second.data(), piece->second.size());
+    sectors_.clear();
+    pieces_.clear();
+    saved_.clear();
+}
+
+void Recorder::turn(std::size_t warp) {
+    finish();
+    warp_ = warp;
+}
+
+void Recorder::execute(std::size_t step, std::uint32_t /*lanes*/, std::uint32_t mask) {
+    finish();
+    if (++events_ > most_events_) throw Interruption{Interruption::Why::instructions};
+    if (events_ % kInstructionsBetweenLooks == 0 && Clock::now() > deadline_)
+        throw Interruption{Interruption::Why::time};
+    counts_.instructions += 1;
+    counts_.thread_instructions += std::popcount(mask);
+    step_ = step;
+    mask_ = mask;
+    pending_ = true;
+    global_.count = shared_.count = local_.count = constant_.count = 0;
+}
+
+void Recorder::access(Space space, Access access, std::uint64_t offset, std::uint64_t bytes) {
+    switch (space) {
+        case Space::global:
+            if (access != Access::read) save(offset, bytes);
+            return global_.add(offset, bytes, access);
+        case Space::shared: return shared_.add(offset, bytes, access);
+        case Space::local: return local_.add(offset, bytes, access);
+        case Space::constant: return constant_.add(offset, bytes, access);
+        default: return;
+    }
+}
+
+bool Recorder::end_block(std::uint64_t /*index*/) {
+    finish();
+    return true;
+}
+
+void Recorder::save(std::uint64_t address, std::uint64_t bytes) {
+    const std::uint64_t sector = address / kTouchedSectorBytes;
+    const bool one = sector == (address + bytes - 1) / kTouchedSectorBytes;
+    if (one && !saved_.insert(sector).second) return;
+    const auto* const whole = one ? memory_.resolve(sector * kTouchedSectorBytes, kTouchedSectorBytes) : nullptr;
+    if (whole != nullptr) {
+        auto& [at, content] = sectors_.emplace_back();
+        at = sector * kTouchedSectorBytes;
+        std::memcpy(content.data(), whole, content.size());
+        return;
+    }
+    // The last bytes of an allocation: each write is kept.
+    if (one) saved_.erase(sector);
+    const auto* const from = memory_.resolve(address, bytes);
+    if (from != nullptr) pieces_.emplace_back(address, std::vector<std::byte>(from, from + bytes));
+}
+
+void Recorder::add_lines(const Accessed& accessed, bool global, WarpAccess& to) {
+    lines_.clear();
+    const auto touch = [&](std::uint64_t sector) {
+        constexpr std::uint64_t kSectors = kTouchedLineBytes / kTouchedSectorBytes;
+        const std::uint64_t line = sector / kSectors;
+        const std::uint32_t bit = 1U << (sector % kSectors);
+        auto known = std::find_if(lines_.rbegin(), lines_.rend(),
+                                  [line](const TouchedLine& touched) { return touched.line == line; });
+        if (known == lines_.rend()) {
+            lines_.push_back({line, bit});
+        } else {
+            known->sectors |= bit;
+        }
+    };
+    for (std::size_t i = 0; i < accessed.count; ++i)
+        for (std::uint64_t sector = accessed.address[i] / kTouchedSectorBytes;
+             sector <= (accessed.address[i] + accessed.bytes - 1) / kTouchedSectorBytes; ++sector)
+            touch(sector);
+    double sectors = 0;
+    for (const auto& line : lines_) {
+        sectors += std::popcount(line.sectors);
+        if (!global) continue;
+        for (std::uint32_t bits = line.sectors; bits != 0; bits &= bits - 1) {
+            const std::uint64_t sector = line.line * (kTouchedLineBytes / kTouchedSectorBytes) +
+                                         static_cast<std::uint64_t>(std::countr_zero(bits));
+            if (to.kind != AccessKind::store) read_.insert(sector);
+            if (to.kind == AccessKind::load) loaded_.insert(sector);
+            if (to.kind != AccessKind::load) written_.insert(sector);
+        }
+    }
+    counts_.transactions += static_cast<double>(lines_.size());
+    (to.kind == AccessKind::load    ? counts_.load_sectors
+     : to.kind == AccessKind::store ? counts_.store_sectors
+                                    : counts_.atomic_sectors) += sectors;
+    if (!tracing_) return;
+    to.first = static_cast<std::uint32_t>(trace_.lines.size());
+    to.lines = static_cast<std::uint16_t>(lines_.size());
+    trace_.lines.insert(trace_.lines.end(), lines_.begin(), lines_.end());
+}
+
+std::uint32_t Recorder::by_lane(const Accessed& accessed, std::array<std::uint64_t, 32>& addresses) const {
+    std::uint32_t mask = 0, lanes = mask_;
+    const std::size_t count = std::min<std::size_t>(accessed.count, kLanes);
+    // Accesses come in the order of the lanes; instructions that move matrices make others than one a lane.
+    const bool one_a_lane = count == static_cast<std::size_t>(std::popcount(mask_));
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto lane = one_a_lane ? static_cast<std::size_t>(std::countr_zero(lanes)) : i;
+        lanes &= lanes - 1;
+        addresses[lane] = accessed.address[i];
+        mask |= 1U << lane;
+    }
+    return mask;
+}
+
+const std::vector<sim::Segment>& Recorder::take_port(sim::PathKind path, sim::Coalescer& coalescer,
+                                                     const Accessed& accessed, WarpAccess& to) {
+    const sim::LoadPort& port = ports_[static_cast<std::size_t>(path)];
+    std::array<std::uint64_t, kLanes> addresses{};
+    const std::uint32_t mask = by_lane(accessed, addresses);
+    const auto bytes = static_cast<std::uint32_t>(accessed.bytes);
+    const auto& segments = coalescer.merge(addresses, mask, bytes);
+    if (port.of_storage) to.stage = Stage::storage;
+    if (port.transaction == 0 || (port.of_storage && !banks_)) {
+        to.stage_cycles = static_cast<float>(segments.size());
+        return segments;
+    }
+    constexpr std::array kKinds{sim::AccessKind::load, sim::AccessKind::store, sim::AccessKind::atomic};
+    const sim::PortAccess on_port{
+        .kind = kKinds[static_cast<std::size_t>(to.kind)], .bytes = bytes, .addresses = addresses, .mask = mask};
+    to.stage_cycles = static_cast<float>(sim::port_cycles(port, *banks_, on_port, segments));
+    to.spread = static_cast<float>(port.spacing * static_cast<double>(segments.size() - 1));
+    return segments;
+}
+
+void Recorder::add_global(WarpAccess& to) {
+    add_lines(global_, true, to);
+    if (!tracing_) return;
+    const bool near = to.kind == AccessKind::load && !to.skips_near;
+    for (const sim::Segment& segment :
+         take_port(sim::PathKind::global, near ? coalescers_.global : coalescers_.global_far, global_, to)) {
+        if (!segment.partial) continue;
+        const auto lines = std::span(trace_.lines).subspan(to.first, to.lines);
+        const auto found = std::ranges::find(lines, segment.address / kTouchedLineBytes, &TouchedLine::line);
+        if (found != lines.end()) found->partial = true;
+    }
+}
+
+/// Word by word: the same word of the warp's threads lies together.
+void Recorder::add_local(WarpAccess& to) {
+    Accessed laid_out{.bytes = kWord, .access = local_.access};
+    const std::uint64_t frame = kLocalMemory + (counts_.block * warps_of_block_ + warp_) * kLocalOfWarp;
+    const std::uint64_t words = std::max<std::uint64_t>(1, local_.bytes / kWord);
+    for (std::uint64_t word = 0; word < words; ++word)
+        for (std::size_t i = 0; i < local_.count; ++i)
+            laid_out.add(frame + ((local_.address[i] / kWord + word) * kLanes + i) * kWord, kWord, local_.access);
+    add_lines(laid_out, false, to);
+    if (!tracing_) return;
+    const bool near = to.kind == AccessKind::load;
+    (void)take_port(sim::PathKind::local, near ? coalescers_.local : coalescers_.local_far, laid_out, to);
+    to.stage_cycles *= static_cast<float>(words);
+}
+
+void Recorder::add_constant(WarpAccess& to) {
+    to.stage = Stage::constants;
+    // The uniform datapath does not pass the port.
+    if (tracing_ && !program_.steps[step_].uniform)
+        (void)take_port(sim::PathKind::constant, coalescers_.constant, constant_, to);
+}
+
+/// Texels of a filter that lie in one line come with one transaction.
+void Recorder::add_texture(WarpAccess& to) {
+    add_lines(global_, true, to);
+    to.stage = Stage::textures;
+    const sim::LoadPort& port = ports_[static_cast<std::size_t>(sim::PathKind::texture)];
+    const double fetches = sim::fetches_of(sim::machine_code::dimensions_of_fetch(program_.steps[step_]),
+                                           static_cast<std::uint32_t>(global_.bytes));
+    to.stage_cycles = static_cast<float>(sim::read_cycles(port, fetches, to.lines));
+    to.spread = static_cast<float>(port.spacing * (to.lines > 0 ? to.lines - 1 : 0));
+}
+
+void Recorder::add_banks(WarpAccess& to) {
+    counts_.shared_accesses += 1;
+    if (!banks_) return;
+    std::array<std::uint64_t, kLanes> addresses{};
+    const std::uint32_t mask = by_lane(shared_, addresses);
+    const Opcode operation = program_.steps[step_].instruction.operation;
+    const auto found = banks_->access(addresses, mask,
+                                      {.bytes = static_cast<std::uint32_t>(shared_.bytes),
+                                       .broadcasts = operation != Opcode::ATOMS,
+                                       .pairs = operation == Opcode::LDS});
+    to.bank_cycles = static_cast<float>(found.occupancy);
+    to.bank_latency = static_cast<float>(found.latency);
+    counts_.bank_cycles += found.occupancy / bank_cycles_;
+}
+
+void Recorder::finish() {
+    if (!pending_) return;
+    pending_ = false;
+    WarpEvent event{.step = static_cast<std::uint32_t>(step_)};
+    if (mask_ == 0) event.access = kNotExecuted;
+    if (global_.count + shared_.count + local_.count + constant_.count > 0) {
+        WarpAccess access{.kind = kind_of(global_.count > 0 ? global_.access : local_.access),
+                          .skips_near = skips_near(program_.steps[step_].instruction)};
+        if (global_.count > 0) {
+            if (sim::machine_code::fetches_texels(program_.steps[step_]))
+                add_texture(access);
+            else
+                add_global(access);
+        }
+        if (local_.count > 0) add_local(access);
+        if (constant_.count > 0) add_constant(access);
+        if (shared_.count > 0) add_banks(access);
+        if (tracing_) {
+            event.access = static_cast<std::uint32_t>(trace_.accesses.size());
+            trace_.accesses.push_back(access);
+        }
+    }
+    if (tracing_) trace_.warps[warp_].push_back(event);
+}
+
+}  // namespace gputomo::launch

@@ -1,0 +1,111 @@
+// Watches the execution of blocks: counts, the memory that they touch, and on request all that they do.
+#pragma once
+
+#include "launch/profile/launch_profile.hpp"
+#include "machine/machine.hpp"
+#include "sim/machine_code/program.hpp"
+#include "sim/machine_code/run.hpp"
+#include "sim/memory/device_memory.hpp"
+#include "sim/sm/load_ports.hpp"
+#include "sim/sm/shared_banks.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace gputomo::launch {
+
+/// Ends the execution of a block that takes too long or executes too much.
+class Interruption : public std::exception {
+public:
+    enum class Why : std::uint8_t { time, instructions };
+    explicit Interruption(Why why) : why_(why) {}
+    [[nodiscard]] Why why() const { return why_; }
+    [[nodiscard]] const char* what() const noexcept override { return "a block executes too long"; }
+
+private:
+    Why why_;
+};
+
+class Recorder final : public sim::machine_code::Observer {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    Recorder(const sim::machine_code::MachineProgram& program, const machine::Machine& machine,
+             const sim::DeviceMemory& memory, std::uint64_t warps_of_block, Clock::time_point deadline);
+
+    /// The next block; `trace` also keeps all that it does, of at most `most_events` instructions.
+    void begin(std::uint64_t block, bool trace, std::size_t most_events);
+    /// Gives memory the content that it had before the block.
+    void restore();
+
+    void turn(std::size_t warp) override;
+    void execute(std::size_t step, std::uint32_t lanes, std::uint32_t mask) override;
+    void access(sim::machine_code::Space space, sim::machine_code::Access access, std::uint64_t offset,
+                std::uint64_t bytes) override;
+    bool end_block(std::uint64_t index) override;
+
+    [[nodiscard]] const BlockCounts& counts() const { return counts_; }
+    [[nodiscard]] BlockTrace take_trace() { return std::move(trace_); }
+    /// Sectors of global memory that the block read and wrote.
+    [[nodiscard]] const std::unordered_set<std::uint64_t>& read() const { return read_; }
+    [[nodiscard]] const std::unordered_set<std::uint64_t>& written() const { return written_; }
+    /// Sectors that the block read with other than atomic instructions.
+    [[nodiscard]] const std::unordered_set<std::uint64_t>& loaded() const { return loaded_; }
+
+private:
+    /// Addresses of one instruction's threads.
+    struct Accessed {
+        std::array<std::uint64_t, 256> address{};  ///< a filter reads up to eight texels for each thread
+        std::size_t count = 0;
+        std::uint64_t bytes = 0;
+        sim::machine_code::Access access = sim::machine_code::Access::read;
+        void add(std::uint64_t at, std::uint64_t size, sim::machine_code::Access how) {
+            if (count < address.size()) address[count++] = at;
+            bytes = size;
+            access = how;
+        }
+    };
+    void finish();
+    void add_lines(const Accessed& accessed, bool global, WarpAccess& to);
+    void add_banks(WarpAccess& to);
+    /// The addresses of an instruction by lane. Returns the lanes that have one.
+    std::uint32_t by_lane(const Accessed& accessed, std::array<std::uint64_t, 32>& addresses) const;
+    void add_global(WarpAccess& to);
+    void add_local(WarpAccess& to);
+    void add_constant(WarpAccess& to);
+    void add_texture(WarpAccess& to);
+    /// Returns the transactions of the access.
+    const std::vector<sim::Segment>& take_port(sim::PathKind path, sim::Coalescer& coalescer, const Accessed& accessed,
+                                               WarpAccess& to);
+    void save(std::uint64_t address, std::uint64_t bytes);
+
+    const sim::machine_code::MachineProgram& program_;
+    const sim::DeviceMemory& memory_;
+    std::optional<sim::SharedBanks> banks_;
+    sim::LoadPorts ports_;
+    sim::Coalescers coalescers_;
+    double bank_cycles_ = 1;  ///< of an access without conflicts
+    std::uint64_t warps_of_block_;
+    Clock::time_point deadline_;
+    BlockCounts counts_;
+    BlockTrace trace_;
+    bool tracing_ = false, pending_ = false;
+    std::size_t most_events_ = 0, events_ = 0;
+    std::size_t warp_ = 0, step_ = 0;
+    std::uint32_t mask_ = 0;
+    Accessed global_, shared_, local_, constant_;
+    std::vector<TouchedLine> lines_;
+    std::unordered_set<std::uint64_t> read_, written_, loaded_, saved_;
+    /// What memory held before the block wrote it: address and bytes.
+    std::vector<std::pair<std::uint64_t, std::array<std::byte, 32>>> sectors_;
+    std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> pieces_;
+};
+
+}  // namespace gputomo::launch

@@ -1,0 +1,100 @@
+#include "launch/profile/steps.hpp"
+
+#include "sass/code.hpp"
+#include "sim/sm/sass_costs.hpp"
+#include "sim/sm/sass_slots.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+
+namespace gputomo::launch {
+namespace {
+
+using sim::machine_code::Flow;
+using Opcode = sass::Operation;
+
+StepKind kind_of(const sim::machine_code::Step& step) {
+    if (step.flow == Flow::block_barrier)
+        return sass::text_of(step.instruction, 0).find(".ARV") == std::string::npos ? StepKind::block_barrier
+                                                                                    : StepKind::compute;
+    if (step.flow != Flow::next) return StepKind::branch;
+    switch (step.instruction.operation) {
+        case Opcode::LD:
+        case Opcode::LDG:
+        case Opcode::LDL:
+        case Opcode::ST:
+        case Opcode::STG:
+        case Opcode::STL:
+        case Opcode::ATOM:
+        case Opcode::ATOMG:
+        case Opcode::REDG: return StepKind::global;
+        case Opcode::LDS:
+        case Opcode::LDSM:
+        case Opcode::STS:
+        case Opcode::STSM:
+        case Opcode::ATOMS: return StepKind::shared;
+        case Opcode::LDC:
+        case Opcode::ULDC: return StepKind::constant;
+        case Opcode::LDGSTS: return StepKind::copy;
+        case Opcode::LDGDEPBAR: return StepKind::copy_barrier;
+        case Opcode::DEPBAR: return StepKind::wait;
+        case Opcode::MEMBAR: return StepKind::fence;
+        default: return StepKind::compute;
+    }
+}
+
+/// What a wait waits for.
+void set_wait(const sass::Instruction& instruction, ProfiledStep& step) {
+    for (const sass::Operand& operand : instruction.operands()) {
+        if (operand.kind == sass::OperandKind::scoreboard) step.barrier = operand.reg;
+        if (operand.kind == sass::OperandKind::immediate) step.left = static_cast<std::uint32_t>(operand.value);
+        if (operand.kind == sass::OperandKind::scoreboard_set) step.waits |= static_cast<std::uint8_t>(operand.value);
+    }
+}
+
+}  // namespace
+
+void add_steps(const sim::machine_code::MachineProgram& program, const machine::Machine& machine, LaunchProfile& to) {
+    const sim::CostModel model(machine);
+    const auto operands = sim::operand_spec_of(machine);
+    const sim::SassCosts costs = sim::sass_costs_of(program, machine, model);
+    std::vector<int> unit_of(model.unit_count(), -1);
+    std::set<std::string> assumed;
+    for (std::size_t at = 0; at < program.steps.size(); ++at) {
+        const auto& from = program.steps[at];
+        const sim::Cost& cost = costs.costs[costs.cost_of[at]];
+        const sass::Control& control = from.instruction.control;
+        ProfiledStep step{.address = at * sass::kInstructionBytes,
+                          .text = sim::machine_code::text_of(program, at),
+                          .kind = kind_of(from),
+                          .latency = cost.last_latency};
+        // An instruction that yields leaves the next cycle to other warps.
+        step.stall = static_cast<std::uint8_t>(std::max<int>(control.stall, control.stay ? 1 : 2));
+        step.waits = control.wait;
+        step.written = control.write_barrier;
+        step.read = control.read_barrier;
+        step.slots = sim::compute_slots(program, at, cost, operands.file);
+        if (!cost.units.empty()) {
+            const auto unit = cost.units.front().unit;
+            if (unit_of[unit] < 0) {
+                unit_of[unit] = static_cast<int>(to.units.size());
+                to.units.push_back({model.name_of(unit), model.is_shared(unit)});
+            }
+            step.unit = unit_of[unit];
+            step.interval = cost.units.front().interval;
+        }
+        if (step.kind == StepKind::wait && from.instruction.form != nullptr) set_wait(from.instruction, step);
+        to.steps.push_back(std::move(step));
+        if (const auto row = costs.assumed_of[at]; row != sim::SassCosts::kTimed && to.executed[at] > 0)
+            assumed.insert(fmt::format("{} was not timed: {}", costs.assumptions[row].operation,
+                                       costs.assumptions[row].assumption));
+    }
+    to.assumptions.insert(to.assumptions.end(), assumed.begin(), assumed.end());
+}
+
+}  // namespace gputomo::launch

@@ -1,0 +1,274 @@
+#include "predict/launch/launch_prediction.hpp"
+
+#include "predict/launch/touched_bytes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <numeric>
+#include <span>
+
+namespace gputomo::predict {
+namespace {
+
+constexpr std::size_t kHotInstructions = 10;
+/// Share of exchanged sectors above which a prediction warns. Blocks that share the edges of their parts of an array
+/// have a few percent.
+constexpr double kExchanged = 0.1;
+
+/// What one SM needs for all of its blocks.
+struct SmResult {
+    double cycles = 0, latency = 0;
+    Timeline replayed;    ///< of the recorded blocks
+    double factor = 1;    ///< blocks of the SM over those recorded
+    double recorded = 1;  ///< blocks
+};
+
+class LaunchPredictor {
+public:
+    LaunchPredictor(const launch::LaunchProfile& profile, const machine::Machine& machine, std::string_view origin)
+        : profile_(profile), rates_(sm_rates_of(machine, profile.shared_of_block * profile.resident_blocks, origin)) {}
+
+    LaunchPrediction predict() {
+        fill_launch();
+        fill_counts();
+        for (const auto& blocks : profile_.sms) results_.push_back(result_of(blocks));
+        fill_times();
+        fill_bytes();
+        fill_hot();
+        fill_remarks();
+        return std::move(to_);
+    }
+
+private:
+    [[nodiscard]] double active_sms() const { return std::min(rates_.sms, static_cast<double>(profile_.blocks)); }
+
+    /// Blocks of the SM that starts with this one.
+    [[nodiscard]] double blocks_of_sm(std::uint64_t first) const {
+        return std::ceil((static_cast<double>(profile_.blocks) - static_cast<double>(first)) / rates_.sms);
+    }
+
+    void fill_launch() {
+        to_.kernel = profile_.kernel;
+        to_.gpu = rates_.gpu;
+        to_.blocks = profile_.blocks;
+        to_.sampled_blocks = profile_.sampled.size();
+        to_.residency_limit = profile_.residency_limit;
+        to_.max_warps = rates_.max_warps;
+        to_.resident_blocks =
+            std::min<double>(profile_.resident_blocks, std::ceil(static_cast<double>(to_.blocks) / rates_.sms));
+        to_.resident_warps = to_.resident_blocks * static_cast<double>(profile_.warps_of_block());
+        to_.waves = static_cast<double>(to_.blocks) / (rates_.sms * profile_.resident_blocks);
+        to_.footprint = profile_.footprint;
+    }
+
+    void fill_counts() {
+        double shared = 0, ways = 0;
+        const double each = static_cast<double>(profile_.blocks) / static_cast<double>(profile_.sampled.size());
+        for (const launch::BlockCounts& block : profile_.sampled) {
+            to_.instructions += each * block.instructions;
+            to_.thread_instructions += each * block.thread_instructions;
+            to_.transactions += each * block.transactions;
+            shared += each * block.shared_accesses;
+            ways += each * block.bank_cycles;
+        }
+        to_.shared_accesses = shared;
+        to_.bank_conflict_ways = shared > 0 ? ways / shared : 0;
+    }
+
+    [[nodiscard]] Shares shares_of(std::span<const launch::BlockTrace> blocks, double factor) const {
+        const TouchedBytes touched = touched_bytes(blocks, rates_.l2_granule);
+        const auto& grid = profile_.footprint;
+        const double all_sms = touched.read * factor * active_sms();
+        double stored = 0;
+        for (const launch::BlockTrace& block : blocks)
+            for (const launch::WarpAccess& access : block.accesses)
+                if (access.kind != launch::AccessKind::load)
+                    for (std::size_t i = access.first; i < std::size_t{access.first} + access.lines; ++i)
+                        stored +=
+                            static_cast<double>(launch::kTouchedSectorBytes) * std::popcount(block.lines[i].sectors);
+        const double all = grid.read + grid.written;
+        const double evicted = all > rates_.l2_bytes ? 1 - rates_.l2_bytes / all : 0;
+        return {.active_sms = active_sms(),
+                .first_of_gpu = all_sms > 0 ? std::min(1.0, grid.read / all_sms) : 1,
+                .l2_bytes = all > rates_.l2_bytes ? rates_.l2_bytes * std::min(1.0, touched.read * factor / all)
+                                                  : rates_.l2_bytes,
+                .written_back = stored > 0 ? std::min(1.0, touched.written / stored) * evicted : 0};
+    }
+
+    SmResult result_of(std::span<const launch::BlockTrace> blocks) {
+        SmResult result;
+        const auto recorded = static_cast<double>(blocks.size());
+        const double all = std::max(recorded, blocks_of_sm(blocks.front().block));
+        result.recorded = recorded;
+        result.factor = all / recorded;
+        Shares shares = shares_of(blocks, result.factor);
+        result.replayed = replay_sm(profile_, rates_, shares, blocks);
+        result.cycles = of_all(result.replayed.cycles, blocks, shares, all);
+        shares.contention = false;
+        result.latency = of_all(replay_sm(profile_, rates_, shares, blocks).cycles, blocks, shares, all);
+        to_.replayed_blocks += blocks.size();
+        return result;
+    }
+
+    /// Blocks that were not recorded take as long as those of the second half of the recorded ones.
+    double of_all(double cycles, std::span<const launch::BlockTrace> blocks, const Shares& shares, double all) const {
+        const std::size_t half = blocks.size() / 2;
+        if (all <= static_cast<double>(blocks.size())) return cycles;
+        if (half == 0) return cycles * all;
+        const double first = replay_sm(profile_, rates_, shares, blocks.first(half)).cycles;
+        const double each = std::max(0.0, cycles - first) / static_cast<double>(blocks.size() - half);
+        return cycles + each * (all - static_cast<double>(blocks.size()));
+    }
+
+    /// Where all blocks start at once, the slowest SM ends the launch. Otherwise blocks go to the SM that is free
+    /// first, so that the mean SM counts.
+    [[nodiscard]] bool in_one_wave() const { return to_.waves <= 1; }
+
+    [[nodiscard]] double combined(const std::function<double(const SmResult&)>& value) const {
+        if (!in_one_wave()) return mean(value);
+        double most = 0;
+        for (const SmResult& result : results_) most = std::max(most, value(result));
+        return most;
+    }
+
+    [[nodiscard]] double mean(const std::function<double(const SmResult&)>& value) const {
+        double sum = 0;
+        for (const SmResult& result : results_) sum += value(result);
+        return sum / static_cast<double>(results_.size());
+    }
+
+    /// Instructions of all sampled blocks over those of the recorded ones.
+    [[nodiscard]] double share_of_recorded() const {
+        if (in_one_wave()) return 1;
+        double recorded = 0, blocks = 0;
+        for (const auto& sm : profile_.sms)
+            for (const launch::BlockTrace& trace : sm) {
+                for (const auto& warp : trace.warps) recorded += static_cast<double>(warp.size());
+                ++blocks;
+            }
+        return recorded > 0 ? to_.instructions / static_cast<double>(to_.blocks) / (recorded / blocks) : 1;
+    }
+
+    void fill_times() {
+        const double share = share_of_recorded();
+        to_.cycles = share * combined([](const SmResult& sm) { return sm.cycles; });
+        to_.latency_cycles = share * combined([](const SmResult& sm) { return sm.latency; });
+        end_after_longest();
+        to_.profiler_cycles = to_.cycles + rates_.profiler_cycles;
+        to_.microseconds = to_.cycles / rates_.clock_ghz / 1000;
+        BusyCycles names;
+        for (const SmResult& result : results_) names.insert(result.replayed.busy.begin(), result.replayed.busy.end());
+        for (const auto& [name, unused] : names)
+            to_.bounds.push_back({name, share * combined([&name = name](const SmResult& sm) {
+                                            const auto found = sm.replayed.busy.find(name);
+                                            return found == sm.replayed.busy.end() ? 0 : found->second * sm.factor;
+                                        })});
+        for (double Utilisation::*unit : {&Utilisation::sm, &Utilisation::l1, &Utilisation::l2, &Utilisation::dram})
+            to_.used.*unit = std::min(1.0, share * mean([unit](const SmResult& sm) {
+                                               return sm.replayed.used.*unit * sm.factor;
+                                           }) / std::max(1.0, to_.cycles));
+        std::ranges::stable_sort(to_.bounds, std::ranges::greater(), &LaunchBound::cycles);
+        const double bound = to_.bounds.empty() ? 0 : to_.bounds.front().cycles;
+        to_.limiter = bound >= to_.latency_cycles && bound > 0 ? to_.bounds.front().resource : "latency";
+        to_.needed_warps = ends_with_longest_ ? to_.resident_warps
+                           : bound > 0        ? to_.resident_warps * to_.latency_cycles / bound
+                                              : 0;
+    }
+
+    /// The launch does not end before its longest block.
+    void end_after_longest() {
+        if (profile_.longest.empty()) return;
+        Shares shares = shares_of(profile_.longest, 1);
+        const double cycles = replay_sm(profile_, rates_, shares, profile_.longest).cycles;
+        if (cycles <= to_.cycles) return;
+        shares.contention = false;
+        ends_with_longest_ = true;
+        to_.cycles = cycles;
+        to_.latency_cycles = std::max(to_.latency_cycles, replay_sm(profile_, rates_, shares, profile_.longest).cycles);
+        to_.warnings.push_back(
+            fmt::format("a few blocks decide how long the launch takes: block {} alone takes {:.0f} cycles{}",
+                        profile_.longest.front().block, cycles,
+                        to_.sampled_blocks < to_.blocks ? ". One that was not sampled may take longer" : ""));
+    }
+
+    [[nodiscard]] double of_grid(double Timeline::*bytes) const {
+        double sum = 0, blocks = 0;
+        for (const SmResult& result : results_) sum += result.replayed.*bytes, blocks += result.recorded;
+        return blocks > 0 ? sum / blocks * static_cast<double>(to_.blocks) : 0;
+    }
+
+    void fill_bytes() {
+        auto& bytes = to_.bytes;
+        bytes.l1 = of_grid(&Timeline::l1_bytes);
+        bytes.l1_hit_rate = bytes.l1 > 0 ? of_grid(&Timeline::l1_hit_bytes) / bytes.l1 : 0;
+        bytes.l2_read = of_grid(&Timeline::l2_read_bytes);
+        bytes.l2_written = of_grid(&Timeline::l2_written_bytes);
+        bytes.l2_atomic = of_grid(&Timeline::l2_atomic_bytes);
+        bytes.dram_read = of_grid(&Timeline::dram_read_bytes);
+        bytes.dram_written = of_grid(&Timeline::dram_written_bytes);
+    }
+
+    void fill_hot() {
+        std::vector<double> waited(profile_.steps.size());
+        for (const SmResult& result : results_)
+            for (std::size_t i = 0; i < waited.size(); ++i) waited[i] += result.replayed.waited[i];
+        const double all = std::accumulate(waited.begin(), waited.end(), 0.0);
+        std::vector<std::size_t> order(waited.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return waited[i]; });
+        for (const auto i : order) {
+            if (to_.hot.size() == kHotInstructions || waited[i] <= 0) break;
+            to_.hot.push_back({.address = profile_.steps[i].address,
+                               .text = profile_.steps[i].text,
+                               .executed = profile_.executed[i] * static_cast<double>(to_.blocks),
+                               .waited = waited[i] / all});
+        }
+    }
+
+    void fill_remarks() {
+        to_.assumptions = profile_.assumptions;
+        to_.assumptions.insert(to_.assumptions.end(), rates_.assumptions.begin(), rates_.assumptions.end());
+        to_.assumptions.emplace_back("all caches are empty when the launch begins, and no other kernel runs");
+        to_.assumptions.emplace_back("block number i starts on SM i modulo the number of SMs");
+        if (static_cast<double>(to_.blocks) < rates_.sms)
+            to_.warnings.push_back(
+                fmt::format("the grid is too small to fill the GPU: its {} blocks leave {:.0f} of "
+                            "{:.0f} SMs without work",
+                            to_.blocks, rates_.sms - static_cast<double>(to_.blocks), rates_.sms));
+        else if (to_.waves < 1)
+            to_.warnings.push_back(
+                fmt::format("the grid is too small to fill the GPU: its {} blocks are {:.0f}% of "
+                            "those that fit at once",
+                            to_.blocks, 100 * to_.waves));
+        if (profile_.exchanged > kExchanged)
+            to_.warnings.push_back(
+                fmt::format("blocks seem to depend on each other: {:.0f}% of the sectors that sampled blocks load lie "
+                            "where other blocks write, which is not seen where each block is executed alone. The "
+                            "prediction may be far off; use `gputomo simulate`",
+                            100 * profile_.exchanged));
+        if (!profile_.stable)
+            to_.warnings.push_back(
+                fmt::format("the sampled blocks differ: their mean of instructions is known to {:.1f}% only",
+                            100 * profile_.error));
+    }
+
+    const launch::LaunchProfile& profile_;
+    SmRates rates_;
+    std::vector<SmResult> results_;
+    bool ends_with_longest_ = false;  ///< a block takes longer than all others together
+    LaunchPrediction to_;
+};
+
+}  // namespace
+
+LaunchPrediction predict_launch(const launch::LaunchProfile& profile, const machine::Machine& machine,
+                                std::string_view machine_origin) {
+    return LaunchPredictor(profile, machine, machine_origin).predict();
+}
+
+}  // namespace gputomo::predict

@@ -1,0 +1,156 @@
+#include "predict/launch/sm_memory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <span>
+
+namespace gputomo::predict {
+namespace {
+
+std::uint64_t sector_number(const launch::TouchedLine& line, std::uint32_t sector) {
+    return line.line * (launch::kTouchedLineBytes / launch::kTouchedSectorBytes) + sector;
+}
+
+}  // namespace
+
+SmMemory::SmMemory(const SmRates& rates, const Shares& shares, double partial_store, Timeline& timeline)
+    : rates_(rates),
+      shares_(shares),
+      timeline_(timeline),
+      partial_store_(partial_store),
+      scale_(shares.contention ? 1 : 0),
+      l1_(rates.l1_bytes / launch::kTouchedSectorBytes),
+      l2_(shares.l2_bytes / rates.l2_granule),
+      load_(rates.contention) {}
+
+double SmMemory::served(const launch::WarpAccess& access, const launch::TouchedLine& line, double now) {
+    if (access.kind == launch::AccessKind::store) return store(line, now);
+    if (access.kind == launch::AccessKind::atomic) return atomic(line, now);
+    double done = now + rates_.l1_latency;
+    std::uint32_t missing = 0;
+    for (std::uint32_t sectors = line.sectors; sectors != 0; sectors &= sectors - 1) {
+        const auto sector = static_cast<std::uint32_t>(std::countr_zero(sectors));
+        timeline_.l1_bytes += launch::kTouchedSectorBytes;
+        const double* const arrival = access.skips_near ? nullptr : l1_.find(sector_number(line, sector));
+        if (arrival == nullptr) {
+            missing |= 1U << sector;
+            continue;
+        }
+        timeline_.l1_hit_bytes += launch::kTouchedSectorBytes;
+        done = std::max(done, *arrival);
+    }
+    if (missing == 0) return done;
+    const double arrival = load(line, missing, now);
+    if (!access.skips_near)
+        for (; missing != 0; missing &= missing - 1)
+            l1_.insert(sector_number(line, static_cast<std::uint32_t>(std::countr_zero(missing))), arrival);
+    return std::max(done, arrival);
+}
+
+/// When bytes have passed the SM's port, and then its share of the GPU's bandwidth, where each counts as `weight`.
+double SmMemory::through(Server& port, Server& share, const Bandwidth& bandwidth, double bytes, double now,
+                         double weight) const {
+    double start = now;
+    if (bandwidth.sm > 0) start = port.take(start, bytes / bandwidth.sm * scale_);
+    if (bandwidth.gpu > 0) start = share.take(start, weight * bytes * shares_.active_sms / bandwidth.gpu * scale_);
+    return start;
+}
+
+double SmMemory::load(const launch::TouchedLine& line, std::uint32_t missing, double now) {
+    const double bytes = static_cast<double>(std::popcount(missing)) * launch::kTouchedSectorBytes;
+    timeline_.l2_read_bytes += bytes;
+    const Granules granules = granules_of(line, missing);
+    // A part of a granule takes as long as the whole one.
+    const double weight = static_cast<double>(granules.count) * rates_.l2_granule / bytes;
+    return from_l2(granules, through(loads_, load_share_, rates_.loads, bytes, now, weight));
+}
+
+SmMemory::Granules SmMemory::granules_of(const launch::TouchedLine& line, std::uint32_t sectors) const {
+    const auto size =
+        std::max<std::uint64_t>(1, static_cast<std::uint64_t>(rates_.l2_granule) / launch::kTouchedSectorBytes);
+    Granules granules;
+    for (; sectors != 0; sectors &= sectors - 1) {
+        const auto number = sector_number(line, static_cast<std::uint32_t>(std::countr_zero(sectors))) / size;
+        if (granules.count == 0 || granules.number[granules.count - 1] != number)
+            granules.number[granules.count++] = number;
+    }
+    return granules;
+}
+
+/// When granules that leave the SM at `start` are back from the L2 or DRAM.
+double SmMemory::from_l2(const Granules& granules, double start) {
+    double done = start + rates_.l2_latency;
+    for (const std::uint64_t granule : std::span(granules.number).first(granules.count)) {
+        if (const double* const arrival = l2_.find(granule)) {
+            done = std::max(done, *arrival);
+            continue;
+        }
+        const double arrival = fetch(granule, start);
+        l2_.insert(granule, arrival);
+        done = std::max(done, arrival);
+    }
+    return done;
+}
+
+/// A granule that this SM reads for the first time, or again after the L2 evicted it. SMs that run alike ask for it
+/// at the same time: one of them has it fetched, and all wait for it.
+double SmMemory::fetch(std::uint64_t granule, double now) {
+    const bool again = !seen_.insert(granule).second;
+    const double share = again ? 1 : shares_.first_of_gpu;
+    const double bytes = share * rates_.l2_granule;
+    timeline_.dram_read_bytes += bytes;
+    const double queued = dram_.take(now, bytes * shares_.active_sms / rates_.memory_bandwidth * scale_);
+    const double start = std::max(queued, now + load_.wait(now) * scale_);
+    load_.add(now, bytes * shares_.active_sms);
+    fetched_ += share;
+    if (later_wave_) {
+        // Blocks of earlier waves have read the others on another SM.
+        if (fetched_ < 1) return now + rates_.l2_latency;
+        fetched_ -= 1;
+    }
+    const double writing = now > 0 ? std::min(1.0, written_back_ / now) : 0;
+    return start + rates_.memory_latency + rates_.write_delay * writing * scale_;
+}
+
+double SmMemory::store(const launch::TouchedLine& line, double now) {
+    const double bytes = static_cast<double>(std::popcount(line.sectors)) * launch::kTouchedSectorBytes;
+    timeline_.l2_written_bytes += bytes;
+    const double weight = line.partial ? partial_store_ : 1;
+    const double start = through(stores_, store_share_, rates_.stores, bytes, now, weight);
+    write_back(bytes, start);
+    return start;
+}
+
+double SmMemory::atomic(const launch::TouchedLine& line, double now) {
+    const double bytes = static_cast<double>(std::popcount(line.sectors)) * launch::kTouchedSectorBytes;
+    timeline_.l2_atomic_bytes += bytes;
+    const double start = through(atomics_, atomic_share_, rates_.atomics, bytes, now);
+    write_back(bytes, start);
+    return from_l2(granules_of(line, line.sectors), start);
+}
+
+void SmMemory::write_back(double bytes, double now) {
+    const double written = bytes * shares_.written_back;
+    if (written == 0) return;
+    timeline_.dram_written_bytes += written;
+    const double cycles = written * rates_.write_cost * shares_.active_sms / rates_.memory_bandwidth;
+    written_back_ += cycles;
+    (void)dram_.take(now, cycles * scale_);
+}
+
+void SmMemory::fill_busy(BusyCycles& busy) const {
+    busy[kL2Loads] = std::max(loads_.busy, load_share_.busy);
+    busy[kL2Stores] = std::max(stores_.busy, store_share_.busy);
+    busy[kL2Atomics] = std::max(atomics_.busy, atomic_share_.busy);
+    busy[kDram] = dram_.busy;
+}
+
+Utilisation SmMemory::used() const {
+    const double read = timeline_.dram_read_bytes, written = timeline_.dram_written_bytes;
+    const double crossing = rates_.l2_fabric > 0 ? shares_.active_sms * read / rates_.l2_fabric : 0;
+    return {.l1 = std::max({loads_.busy, stores_.busy, atomics_.busy}),
+            .l2 = std::max({load_share_.busy, store_share_.busy + crossing, atomic_share_.busy}),
+            .dram = shares_.active_sms * (read + written) / rates_.memory_peak};
+}
+
+}  // namespace gputomo::predict

@@ -1,0 +1,63 @@
+// The caches of an SM and its share of the L2 and of DRAM: when each line of an access is done.
+#pragma once
+
+#include "launch/profile/launch_profile.hpp"
+#include "predict/launch/memory_load.hpp"
+#include "predict/launch/recent_granules.hpp"
+#include "predict/launch/sm_rates.hpp"
+#include "predict/launch/sm_server.hpp"
+#include "predict/launch/sm_timeline.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <unordered_set>
+
+namespace gputomo::predict {
+
+class SmMemory {
+public:
+    /// Adds the bytes that it moves to `timeline`.
+    SmMemory(const SmRates& rates, const Shares& shares, double partial_store, Timeline& timeline);
+
+    /// When a line of an access that leaves the SM at `now` is done.
+    double served(const launch::WarpAccess& access, const launch::TouchedLine& line, double now);
+    /// From now on, blocks of earlier waves have run on all SMs.
+    void start_later_wave() { later_wave_ = true; }
+    /// When the last store has left the SM.
+    [[nodiscard]] double stores_end() const { return std::max(stores_.free, store_share_.free); }
+    void fill_busy(BusyCycles& busy) const;
+    /// How busy the L2, DRAM and the ports of this SM to the L2 were, in cycles.
+    [[nodiscard]] Utilisation used() const;
+
+private:
+    double through(Server& port, Server& share, const Bandwidth& bandwidth, double bytes, double now,
+                   double weight = 1) const;
+    double load(const launch::TouchedLine& line, std::uint32_t missing, double now);
+    /// The granules of the L2 that have these sectors of a line.
+    struct Granules {
+        std::array<std::uint64_t, launch::kTouchedLineBytes / launch::kTouchedSectorBytes> number{};
+        std::size_t count = 0;
+    };
+    [[nodiscard]] Granules granules_of(const launch::TouchedLine& line, std::uint32_t sectors) const;
+    double from_l2(const Granules& granules, double now);
+    double fetch(std::uint64_t granule, double now);
+    double store(const launch::TouchedLine& line, double now);
+    double atomic(const launch::TouchedLine& line, double now);
+    void write_back(double bytes, double now);
+
+    const SmRates& rates_;
+    const Shares& shares_;
+    Timeline& timeline_;
+    double partial_store_;
+    double scale_;  ///< of the cycles for which something is busy: 0 where nothing ever is
+    RecentGranules l1_, l2_;
+    MemoryLoad load_;
+    Server loads_, load_share_, stores_, store_share_, atomics_, atomic_share_, dram_;
+    std::unordered_set<std::uint64_t> seen_;
+    bool later_wave_ = false;
+    double written_back_ = 0;  ///< cycles of DRAM
+    double fetched_ = 0;       ///< granules fetched for all SMs that were not waited for
+};
+
+}  // namespace gputomo::predict

@@ -1,0 +1,116 @@
+#include "predict/launch/sm_rates.hpp"
+
+#include "costs/lines_in_flight.hpp"
+#include "machine/issue_slots.hpp"
+#include "units/error.hpp"
+#include "units/warp.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace gputomo::predict {
+namespace {
+
+/// Lines of `lines_beside` have this size.
+constexpr double kBytesOfLine = 128;
+
+template <class Field>
+double needed(const Field& field, std::string_view path, std::string_view origin) {
+    if (!field) throw InputError(fmt::format("{}: {}: missing; expected a number", origin, path));
+    return static_cast<double>(*field);
+}
+
+const machine::Cache* cache_named(const machine::Machine& machine, const std::string& name) {
+    const auto found = machine.caches.find(name);
+    return found == machine.caches.end() ? nullptr : &found->second;
+}
+
+Bandwidth bandwidth_of(const machine::Machine& machine, const std::string& access, const Bandwidth& otherwise,
+                       std::vector<std::string>& assumptions) {
+    const auto found = machine.accesses.find(access);
+    if (found == machine.accesses.end() || !found->second.bytes_per_cycle) {
+        assumptions.push_back(
+            fmt::format("accesses.{}.bytes_per_cycle: not described; the bandwidth of loads applies", access));
+        return otherwise;
+    }
+    return {.sm = found->second.sm_bytes_per_cycle.value_or(otherwise.sm), .gpu = *found->second.bytes_per_cycle};
+}
+
+void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t shared_bytes, std::string_view origin) {
+    const auto path = machine.paths.find("global");
+    if (path == machine.paths.end()) throw InputError(fmt::format("{}: paths.global: missing; expected it", origin));
+    rates.memory_latency = needed(path->second.memory_latency, "paths.global.memory_latency", origin);
+    rates.access_slots = machine::slots_beside_others(path->second.issue_slots.value_or(1));
+    for (const auto& name : path->second.caches.value_or({})) {
+        const auto* const cache = cache_named(machine, name);
+        if (cache == nullptr || !cache->latency) continue;
+        const auto bytes = static_cast<double>(cache->capacity.value_or(0));
+        const auto latency = static_cast<double>(*cache->latency);
+        if (cache->scope.value_or(name == "l2" ? "gpu" : "sm") != "gpu") {
+            const auto beside = costs::lines_beside(machine, static_cast<std::int64_t>(shared_bytes));
+            rates.l1_bytes = beside ? static_cast<double>(beside->lines) * kBytesOfLine : bytes;
+            rates.l1_latency = latency;
+            continue;
+        }
+        rates.l2_bytes = bytes;
+        rates.l2_latency = (latency + static_cast<double>(cache->far_latency.value_or(*cache->latency))) / 2;
+        rates.l2_granule = static_cast<double>(cache->sector.value_or(32));
+        rates.loads = {cache->sm_bytes_per_cycle.value_or(0), cache->bytes_per_cycle.value_or(0)};
+        rates.l2_partitions = static_cast<int>(cache->partitions.value_or(1));
+    }
+    if (rates.l2_latency == 0) rates.l2_latency = rates.memory_latency;
+    if (rates.l1_latency == 0) rates.l1_latency = rates.l2_latency;
+}
+
+}  // namespace
+
+SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes, std::string_view origin) {
+    SmRates rates;
+    rates.gpu = machine.identity.name.value_or("GPU");
+    rates.sms = needed(machine.topology.sms, "topology.sms", origin);
+    rates.clock_ghz = needed(machine.clock.sm_mhz, "clock.sm_mhz", origin) / 1000;
+    rates.schedulers = static_cast<int>(needed(machine.issue.schedulers_per_sm, "issue.schedulers_per_sm", origin));
+    rates.issue_interval = machine.issue.issue_interval.value_or(1);
+    rates.max_warps = static_cast<int>(machine.topology.max_threads_per_sm.value_or(0) / kWarpSize);
+    rates.shared_slots = machine::slots_beside_others(machine.shared.issue_slots.value_or(1));
+    rates.barrier_latency = static_cast<double>(machine.issue.barrier_latency.value_or(0));
+    rates.branch_latency = static_cast<double>(machine.issue.branch_latency_taken.value_or(0));
+    rates.profiler_cycles = machine.launch.profiler_cycles.value_or(0);
+    rates.block_interval = machine.launch.block_interval.value_or(0);
+    rates.block_replacement = static_cast<double>(machine.launch.block_replacement.value_or(0));
+    add_caches(rates, machine, shared_bytes, origin);
+    rates.stores = bandwidth_of(machine, "l2_store", rates.loads, rates.assumptions);
+    rates.atomics = bandwidth_of(machine, "l2_atomic", rates.loads, rates.assumptions);
+    // Every second line that is stored or comes from DRAM belongs to the far partition.
+    if (rates.l2_partitions > 1) rates.l2_fabric = rates.stores.gpu;
+    const auto& memory = machine.memory;
+    rates.memory_bandwidth = needed(memory.read_bandwidth, "memory.read_bandwidth", origin) / rates.clock_ghz;
+    rates.memory_peak = std::max(rates.memory_bandwidth, memory.peak_bandwidth.value_or(0) / rates.clock_ghz);
+    if (memory.copy_bandwidth)
+        rates.write_cost = std::max(1.0, 2 * *memory.read_bandwidth / *memory.copy_bandwidth - 1);
+    if (memory.contention_slopes && memory.contention_limits) {
+        const auto& slopes = memory.contention_slopes.value;
+        const auto& limits = memory.contention_limits.value;
+        if (slopes.size() != limits.size())
+            throw InputError(
+                fmt::format("{}: memory.contention_limits: found {} numbers; expected {} as in "
+                            "memory.contention_slopes",
+                            origin, limits.size(), slopes.size()));
+        for (std::size_t i = 0; i < slopes.size(); ++i)
+            rates.contention.push_back({slopes[i], limits[i] / rates.clock_ghz});
+    }
+    rates.write_delay = memory.write_delay.value_or(0);
+    rates.texture_latency = rates.l1_latency;
+    if (const auto textures = machine.paths.find("texture"); textures != machine.paths.end())
+        if (const auto caches = textures->second.caches.value_or({}); !caches.empty())
+            if (const auto* const cache = cache_named(machine, caches.front()); cache != nullptr && cache->latency)
+                rates.texture_latency = static_cast<double>(*cache->latency);
+    const auto* const constants = cache_named(machine, "constant_l1");
+    rates.constant_latency =
+        constants != nullptr ? static_cast<double>(constants->latency.value_or(0)) : rates.l1_latency;
+    return rates;
+}
+
+}  // namespace gputomo::predict

@@ -1,0 +1,277 @@
+#include "predict/launch/sm_timeline.hpp"
+
+#include "machine/store_queue.hpp"
+#include "predict/launch/sm_memory.hpp"
+#include "predict/launch/sm_server.hpp"
+#include "predict/launch/warp_timeline.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <queue>
+#include <utility>
+
+namespace gputomo::predict {
+namespace {
+
+class Replay {
+public:
+    Replay(const launch::LaunchProfile& profile, const SmRates& rates, const Shares& shares)
+        : profile_(profile),
+          rates_(rates),
+          shares_(shares),
+          scale_(shares.contention ? 1 : 0),
+          resident_(std::max<std::size_t>(1, profile.resident_blocks)),
+          memory_(rates, shares, profile.partial_store, timeline_),
+          issue_(static_cast<std::size_t>(rates.schedulers)),
+          units_of_sm_(profile.units.size()),
+          units_(profile.units.size() * issue_.size()) {
+        timeline_.waited.assign(profile.steps.size(), 0);
+    }
+
+    Timeline run(std::span<const launch::BlockTrace> blocks) {
+        blocks_.resize(blocks.size());
+        for (std::size_t i = 0; i < blocks.size(); ++i) blocks_[i].trace = &blocks[i];
+        while (next_block_ < std::min(resident_, blocks_.size())) start_block(0);
+        while (running_ > 0) {
+            if (queue_.empty()) release_stuck();
+            const auto [now, index] = queue_.top();
+            queue_.pop();
+            issue(index, now);
+        }
+        // Stores that left the SM have to arrive.
+        timeline_.cycles = std::max(timeline_.cycles, scale_ * memory_.stores_end());
+        fill_busy();
+        fill_used();
+        return std::move(timeline_);
+    }
+
+private:
+    void start_block(double now) {
+        const auto index = static_cast<std::uint32_t>(next_block_++);
+        if (next_block_ > resident_) memory_.start_later_wave();
+        ReplayedBlock& block = blocks_[index];
+        // All SMs start blocks in turn.
+        const double interval = rates_.block_interval * shares_.active_sms;
+        const double start = starts_.take(now, interval * scale_);
+        block.running = block.trace->warps.size();
+        running_ += block.running;
+        for (std::uint32_t w = 0; w < block.trace->warps.size(); ++w) {
+            const auto number = static_cast<std::uint32_t>(warps_.size());
+            ReplayedWarp& warp = warps_.emplace_back();
+            warp.block = index;
+            warp.events = &block.trace->warps[w];
+            warp.scheduler = next_scheduler_++ % static_cast<std::uint32_t>(issue_.size());
+            warp.hold = warp.issued = start;
+            if (warp.events->empty())
+                end_warp(number, start);
+            else
+                queue_.emplace(start, number);
+        }
+    }
+
+    void end_warp(std::uint32_t index, double now) {
+        ReplayedBlock& block = blocks_[warps_[index].block];
+        --running_;
+        timeline_.cycles = std::max(timeline_.cycles, now);
+        if (--block.running == 0) {
+            if (next_block_ < blocks_.size()) start_block(now + rates_.block_replacement);
+        } else {
+            release_if_complete(block);
+        }
+    }
+
+    void release_if_complete(ReplayedBlock& block) {
+        if (block.arrived.empty() || block.arrived.size() < block.running) return;
+        const double release = block.latest + rates_.barrier_latency;
+        const auto released = std::exchange(block.arrived, {});
+        block.latest = 0;
+        for (const auto index : released) {
+            warps_[index].hold = std::max(warps_[index].hold, release);
+            queue_next(index);
+        }
+    }
+
+    /// A block whose warps wait at different barriers goes on: counts of threads at a barrier are not recorded.
+    void release_stuck() {
+        for (ReplayedBlock& block : blocks_) {
+            if (block.arrived.empty()) continue;
+            const std::size_t running = std::exchange(block.running, block.arrived.size());
+            release_if_complete(block);
+            block.running = running;
+            return;
+        }
+        running_ = 0;
+    }
+
+    /// Puts the warp into the queue with the time at which its next instruction can issue, or ends it.
+    void queue_next(std::uint32_t index) {
+        ReplayedWarp& warp = warps_[index];
+        if (warp.next == warp.events->size()) return end_warp(index, std::max(warp.issued, warp.memory_done));
+        queue_.emplace(warp.ready(profile_.steps[warp.event().step]), index);
+    }
+
+    Server& unit_of(const launch::ProfiledStep& step, std::uint32_t scheduler) {
+        const auto unit = static_cast<std::size_t>(step.unit);
+        return profile_.units[unit].of_sm ? units_of_sm_[unit] : units_[unit * issue_.size() + scheduler];
+    }
+
+    void issue(std::uint32_t index, double now) {
+        ReplayedWarp& warp = warps_[index];
+        const launch::WarpEvent& event = warp.event();
+        const launch::ProfiledStep& step = profile_.steps[event.step];
+        if (step.unit >= 0 && !warp.has_unit && event.access != launch::kNotExecuted) {
+            const double start = unit_of(step, warp.scheduler).take(now, step.interval * scale_);
+            if (start > now) {
+                // Others issue until the unit is free.
+                warp.has_unit = true;
+                queue_.emplace(start, index);
+                return;
+            }
+        }
+        warp.has_unit = false;
+        const double slots = slots_of(step, event);
+        const double at = issue_[warp.scheduler].take(now, slots * rates_.issue_interval * scale_);
+        timeline_.waited[event.step] += at - warp.issued;
+        issued_ += rates_.issue_interval;
+        warp.issued = at;
+        warp.hold = at + step.stall;
+        ++warp.next;
+        complete(index, step, event, at);
+    }
+
+    [[nodiscard]] double slots_of(const launch::ProfiledStep& step, const launch::WarpEvent& event) const {
+        if (event.access == launch::kNotExecuted) return 1;
+        if (event.access == launch::kNoAccess || step.kind == launch::StepKind::constant) return step.slots;
+        return step.kind == launch::StepKind::shared ? rates_.shared_slots : rates_.access_slots;
+    }
+
+    void complete(std::uint32_t index, const launch::ProfiledStep& step, const launch::WarpEvent& event, double at) {
+        ReplayedWarp& warp = warps_[index];
+        if (event.access == launch::kNotExecuted) {
+            if (step.kind == launch::StepKind::branch) jump(warp, event, at);
+            return queue_next(index);
+        }
+        double read = at + std::max(step.interval, rates_.issue_interval), written = at + step.latency;
+        if (event.access != launch::kNoAccess) access(warp, step, event, at, read, written);
+        switch (step.kind) {
+            case launch::StepKind::constant: written = std::max(written, at) + rates_.constant_latency; break;
+            case launch::StepKind::copy_barrier: written = std::max(at, warp.copies_done); break;
+            case launch::StepKind::wait: warp.wait(step, at); break;
+            case launch::StepKind::branch: jump(warp, event, at); break;
+            case launch::StepKind::block_barrier: {
+                warp.release(step, read, written);
+                ReplayedBlock& block = blocks_[warp.block];
+                block.arrive(index, at);
+                release_if_complete(block);
+                return;
+            }
+            default: break;
+        }
+        warp.release(step, read, written);
+        queue_next(index);
+    }
+
+    /// A warp that goes on elsewhere waits for the branch.
+    void jump(ReplayedWarp& warp, const launch::WarpEvent& event, double at) const {
+        if (warp.next < warp.events->size() && warp.event().step != event.step + 1)
+            warp.hold = std::max(warp.hold, at + rates_.branch_latency);
+    }
+
+    void access(ReplayedWarp& warp, const launch::ProfiledStep& step, const launch::WarpEvent& event, double at,
+                double& read, double& written) {
+        const launch::BlockTrace& trace = *blocks_[warp.block].trace;
+        const launch::WarpAccess& access = trace.accesses[event.access];
+        double done = at;
+        if (access.bank_cycles > 0) {
+            const double start = storage().take(at, static_cast<double>(access.bank_cycles) * scale_);
+            read = std::max(read, start);
+            done = start + static_cast<double>(access.bank_latency);
+        }
+        if (access.stage_cycles > 0) {
+            const double cycles = static_cast<double>(access.stage_cycles);
+            const double first = stages_[static_cast<std::size_t>(access.stage)].take(at, cycles * scale_);
+            done = std::max({done, first, at + static_cast<double>(access.spread)});
+            const std::span lines(trace.lines.data() + access.first, access.lines);
+            const double later =
+                access.stage == launch::Stage::textures ? rates_.texture_latency - rates_.l1_latency : 0;
+            for (std::size_t i = 0; i < lines.size(); ++i) {
+                const double leaves = first + cycles * static_cast<double>(i) / static_cast<double>(lines.size());
+                read = std::max(read, leaves);
+                done = std::max(done, memory_.served(access, lines[i], leaves) + later);
+            }
+            if (access.kind == launch::AccessKind::store)
+                warp.hold = std::max(warp.hold, done - machine::kStoreQueueCycles);
+        }
+        if (step.kind == launch::StepKind::copy) warp.copies_done = std::max(warp.copies_done, done);
+        if (access.kind != launch::AccessKind::store) warp.memory_done = std::max(warp.memory_done, done);
+        written = done;
+    }
+
+    Server& storage() { return stages_[static_cast<std::size_t>(launch::Stage::storage)]; }
+
+    void fill_busy() {
+        const auto most = [](std::span<const Server> servers) {
+            return std::ranges::max(servers, {}, &Server::busy).busy;
+        };
+        auto& busy = timeline_.busy;
+        busy[kIssue] = most(issue_);
+        for (std::size_t unit = 0; unit < profile_.units.size(); ++unit)
+            busy["unit " + profile_.units[unit].name] = std::max(units_of_sm_[unit].busy, most(of_schedulers(unit)));
+        constexpr std::array kNames{kStorage, kFirstCache, kConstants, kTextures};  // by launch::Stage
+        for (std::size_t stage = 0; stage < kNames.size(); ++stage) busy[kNames[stage]] = stages_[stage].busy;
+        memory_.fill_busy(busy);
+        busy[kBlockStarts] = starts_.busy;
+        std::erase_if(busy, [](const auto& row) { return row.second == 0; });
+    }
+
+    void fill_used() {
+        const auto stage = [this](launch::Stage which) { return stages_[static_cast<std::size_t>(which)].busy; };
+        const auto schedulers = static_cast<double>(issue_.size());
+        Utilisation& used = timeline_.used = memory_.used();
+        used.sm = std::max(issued_ / schedulers, stage(launch::Stage::constants));
+        for (std::size_t unit = 0; unit < profile_.units.size(); ++unit) {
+            double sum = 0;
+            for (const Server& server : of_schedulers(unit)) sum += server.busy;
+            used.sm = std::max({used.sm, units_of_sm_[unit].busy, sum / schedulers});
+        }
+        used.l1 = std::max({used.l1, stage(launch::Stage::storage), stage(launch::Stage::first_cache),
+                            stage(launch::Stage::textures)});
+        // SMs without blocks count as well.
+        used.sm *= shares_.active_sms / rates_.sms;
+        used.l1 *= shares_.active_sms / rates_.sms;
+    }
+
+    [[nodiscard]] std::span<const Server> of_schedulers(std::size_t unit) const {
+        return std::span(units_).subspan(unit * issue_.size(), issue_.size());
+    }
+
+    using Next = std::pair<double, std::uint32_t>;
+
+    const launch::LaunchProfile& profile_;
+    const SmRates& rates_;
+    const Shares& shares_;
+    double scale_;  ///< of the cycles for which something is busy: 0 where nothing ever is
+    std::size_t resident_;
+    Timeline timeline_;
+    SmMemory memory_;
+    std::vector<Server> issue_, units_of_sm_, units_;
+    /// Cycles in which an instruction issued, without the further slots that it takes.
+    double issued_ = 0;
+    std::array<Server, 4> stages_;  ///< by launch::Stage
+    Server starts_;
+    std::vector<ReplayedBlock> blocks_;
+    std::vector<ReplayedWarp> warps_;
+    std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;
+    std::size_t next_block_ = 0, running_ = 0;
+    std::uint32_t next_scheduler_ = 0;
+};
+
+}  // namespace
+
+Timeline replay_sm(const launch::LaunchProfile& profile, const SmRates& rates, const Shares& shares,
+                   std::span<const launch::BlockTrace> blocks) {
+    return Replay(profile, rates, shares).run(blocks);
+}
+
+}  // namespace gputomo::predict

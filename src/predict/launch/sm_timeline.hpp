@@ -1,0 +1,59 @@
+// Replays what the blocks of one SM executed against the units, caches and queues of that SM.
+#pragma once
+
+#include "launch/profile/launch_profile.hpp"
+#include "predict/launch/sm_rates.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gputomo::predict {
+
+/// How the SMs of the launch share the caches and the memory behind them.
+struct Shares {
+    double active_sms = 1;
+    double first_of_gpu = 1;  ///< share of the granules first read by this SM that no other SM has read before
+    double l2_bytes = 0;      ///< of the L2 for what this SM reads
+    double written_back = 0;  ///< share of written bytes that reach DRAM while the launch runs
+    bool contention = true;   ///< false: units, bandwidths and issue slots are never busy, only latencies count
+};
+
+/// Cycles for which each resource of the SM, or its share of the GPU's, was busy.
+using BusyCycles = std::map<std::string, double>;
+
+/// How much of what the whole GPU can do at most is used, by unit as a profiler groups them. The numbers are shares of
+/// a launch's time, or cycles at the highest rate.
+struct Utilisation {
+    double sm = 0;    ///< issue slots, the busiest kind of unit, or the constant cache
+    double l1 = 0;    ///< storage of L1 and shared memory, texture units, or an SM's ports to the L2
+    double l2 = 0;    ///< its bandwidths, or the way between its partitions
+    double dram = 0;  ///< bytes over those that its pins can move
+};
+
+struct Timeline {
+    double cycles = 0;
+    BusyCycles busy;
+    Utilisation used;            ///< cycles at the highest rate, averaged over all SMs and their schedulers
+    std::vector<double> waited;  ///< by step: cycles for which warps waited to issue it, summed over warps
+    double l1_bytes = 0;         ///< that loads asked for, in sectors
+    double l1_hit_bytes = 0;
+    double l2_read_bytes = 0, l2_written_bytes = 0, l2_atomic_bytes = 0;
+    double dram_read_bytes = 0, dram_written_bytes = 0;
+};
+
+/// The resources of `busy`; units have their own names.
+inline constexpr const char *kIssue = "issue slots", *kStorage = "L1 and shared memory",
+                            *kFirstCache = "first-level cache", *kConstants = "constant cache",
+                            *kTextures = "texture units", *kL2Loads = "L2 loads", *kL2Stores = "L2 stores",
+                            *kL2Atomics = "L2 atomics", *kDram = "DRAM", *kBlockStarts = "starts of blocks";
+
+/// Runs `blocks` on one SM that holds `resident` of them at once. A warp issues its instructions in order, as their
+/// stall counts and dependence barriers say.
+[[nodiscard]] Timeline replay_sm(const launch::LaunchProfile& profile, const SmRates& rates, const Shares& shares,
+                                 std::span<const launch::BlockTrace> blocks);
+
+}  // namespace gputomo::predict

@@ -1,0 +1,16 @@
+// How much memory sampled blocks touch.
+#pragma once
+
+#include "launch/profile/launch_profile.hpp"
+
+#include <span>
+
+namespace gputomo::predict {
+
+/// Distinct bytes of L2 granules that these blocks read, and that they write.
+struct TouchedBytes {
+    double read = 0, written = 0;
+};
+[[nodiscard]] TouchedBytes touched_bytes(std::span<const launch::BlockTrace> blocks, double granule);
+
+}  // namespace gputomo::predict

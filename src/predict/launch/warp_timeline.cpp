@@ -1,0 +1,39 @@
+#include "predict/launch/warp_timeline.hpp"
+
+namespace gputomo::predict {
+namespace {
+
+constexpr std::size_t kMostKeptCompletions = 64;
+
+}  // namespace
+
+double ReplayedWarp::ready(const launch::ProfiledStep& step) const {
+    double when = hold;
+    for (std::uint32_t waits = step.waits; waits != 0; waits &= waits - 1)
+        when = std::max(when, released[static_cast<std::size_t>(std::countr_zero(waits))]);
+    if (step.kind == launch::StepKind::fence) when = std::max(when, memory_done);
+    return when;
+}
+
+void ReplayedWarp::release(const launch::ProfiledStep& step, double read, double written) {
+    release(step.written, written);
+    release(step.read, read);
+}
+
+void ReplayedWarp::release(std::uint8_t barrier, double when) {
+    if (barrier >= kDependences) return;
+    released[barrier] = std::max(released[barrier], when);
+    auto& completed = completions[barrier];
+    if (completed.size() == kMostKeptCompletions) completed.erase(completed.begin());
+    completed.push_back(when);
+}
+
+void ReplayedWarp::wait(const launch::ProfiledStep& step, double at) {
+    if (step.barrier >= kDependences) return;
+    const auto& completed = completions[step.barrier];
+    double when = at;
+    for (std::size_t i = 0; i + step.left < completed.size(); ++i) when = std::max(when, completed[i]);
+    hold = std::max(hold, when);
+}
+
+}  // namespace gputomo::predict

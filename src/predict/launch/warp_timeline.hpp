@@ -1,0 +1,53 @@
+// What an SM keeps of a warp and of a block whose instructions it replays.
+#pragma once
+
+#include "launch/profile/launch_profile.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gputomo::predict {
+
+inline constexpr std::size_t kDependences = 6;
+
+struct ReplayedWarp {
+    std::uint32_t block = 0;
+    const std::vector<launch::WarpEvent>* events = nullptr;
+    std::size_t next = 0;
+    std::uint32_t scheduler = 0;
+    double hold = 0;        ///< earliest issue of the next instruction
+    double issued = 0;      ///< when the last instruction was issued
+    bool has_unit = false;  ///< the unit of the next instruction was taken for it
+    std::array<double, kDependences> released{};
+    std::array<std::vector<double>, kDependences> completions;
+    double memory_done = 0, copies_done = 0;
+
+    [[nodiscard]] const launch::WarpEvent& event() const { return (*events)[next]; }
+    /// When the dependence barriers that the step waits for are released, from the earliest issue on.
+    [[nodiscard]] double ready(const launch::ProfiledStep& step) const;
+    /// The step's barriers are released when its operands are read and when its result is written.
+    void release(const launch::ProfiledStep& step, double read, double written);
+    /// Waits until no more instructions of a barrier are in flight than the step leaves.
+    void wait(const launch::ProfiledStep& step, double at);
+
+private:
+    void release(std::uint8_t barrier, double when);
+};
+
+struct ReplayedBlock {
+    const launch::BlockTrace* trace = nullptr;
+    std::size_t running = 0;             ///< warps that have not ended
+    std::vector<std::uint32_t> arrived;  ///< warps at the barrier
+    double latest = 0;                   ///< arrival at the barrier
+
+    void arrive(std::uint32_t warp, double now) {
+        arrived.push_back(warp);
+        latest = std::max(latest, now);
+    }
+};
+
+}  // namespace gputomo::predict

@@ -1,0 +1,272 @@
+// Profiles of launches: counts that the kernels of fixtures/profiled.cu make known, and what is refused.
+#include "launch/profile/profile.hpp"
+#include "device/cubin.hpp"
+#include "launch/profile/loaded_kernel.hpp"
+#include "machine/json.hpp"
+#include "predict/launch/launch_prediction.hpp"
+#include "sim/completion.hpp"
+#include "sim/simulator.hpp"
+#include "units/error.hpp"
+#include "units/file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <vector>
+
+namespace gputomo::launch {
+namespace {
+
+using testing::Contains;
+using testing::Each;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+std::string message_of(const std::function<void()>& act) {
+    try {
+        act();
+    } catch (const Error& e) {
+        return e.what();
+    }
+    return {};
+}
+
+class Profile : public testing::Test {
+protected:
+    static void SetUpTestSuite() {
+        code_ = read_file(GPUTOMO_SOURCE_DIR "/tests/launch/fixtures/profiled.cubin", "a cubin");
+        gpu_ = sim::make_device(sim::completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine, {});
+    }
+    static void TearDownTestSuite() { gpu_.reset(); }
+
+    device::Address buffer(std::int64_t bytes) {
+        buffers_.push_back(std::make_unique<device::Buffer>(*gpu_, Bytes(bytes)));
+        return buffers_.back()->address();
+    }
+
+    template <class... Arguments>
+    LaunchProfile profiled(const std::string& kernel, device::Dim3 grid, device::Dim3 block, Arguments... arguments) {
+        return profiled_within({}, kernel, grid, block, arguments...);
+    }
+
+    template <class... Arguments>
+    LaunchProfile profiled_within(const Sampling& sampling, const std::string& kernel, device::Dim3 grid,
+                                  device::Dim3 block, Arguments... arguments) {
+        const device::Cubin cubin(std::as_bytes(std::span(code_)));
+        const auto program = load_kernel(*gpu_, cubin, kernel);
+        device::Arguments packed;
+        (packed.add(arguments), ...);
+        const auto parameters = parameter_space(program, packed);
+        std::vector<MemoryRange> known;
+        for (const auto& buffer : buffers_)
+            known.push_back({buffer->address(), static_cast<std::uint64_t>(buffer->size().count())});
+        return profile_launch(
+            {program, {.grid = grid, .block = block, .parameters = parameters}, gpu_->memory(), known}, gpu_->machine(),
+            sampling);
+    }
+
+    template <class... Arguments>
+    predict::LaunchPrediction predicted(const std::string& kernel, device::Dim3 grid, device::Dim3 block,
+                                        Arguments... arguments) {
+        return predict::predict_launch(profiled(kernel, grid, block, arguments...), gpu_->machine(), "h200");
+    }
+
+    static inline std::string code_;
+    static inline std::unique_ptr<sim::SimulatedDevice> gpu_;
+    std::vector<std::unique_ptr<device::Buffer>> buffers_;
+};
+
+TEST_F(Profile, LoopRunsAsOftenAsAnArgumentSays) {
+    const auto in = buffer(1 << 20), out = buffer(1 << 20);
+    const auto loads = [&](int turns) {
+        return profiled("loop", {16}, {32}, in, out, turns).sampled.front().load_sectors;
+    };
+    EXPECT_EQ(loads(7), 7 * 4);
+    EXPECT_EQ(loads(500), 500 * 4);
+    const auto instructions = [&](int turns) {
+        return profiled("loop", {16}, {32}, in, out, turns).sampled.front().instructions;
+    };
+    const double each = instructions(101) - instructions(100);
+    EXPECT_GT(each, 3);
+    EXPECT_EQ(instructions(1100) - instructions(100), 1000 * each);
+}
+
+TEST_F(Profile, DivergentBranchCountsTheThreadsThatTakeIt) {
+    const auto out = buffer(1 << 20);
+    const auto of = [&](int turns) { return profiled("diverge", {4}, {64}, out, turns).sampled.front(); };
+    const auto few = of(100), many = of(300);
+    const double warps = many.instructions - few.instructions;
+    const double threads = many.thread_instructions - few.thread_instructions;
+    EXPECT_NEAR(threads / warps, (32 + 8) / 2.0, 0.01);
+}
+
+TEST_F(Profile, StrideDecidesLinesAndSectors) {
+    const auto in = buffer(64 << 20), out = buffer(1 << 20);
+    const auto of = [&](int stride) { return profiled("strided", {8}, {32}, in, out, stride).sampled.front(); };
+    EXPECT_EQ(of(1).transactions, 1 + 1);
+    EXPECT_EQ(of(2).transactions, 2 + 1);
+    EXPECT_EQ(of(2).load_sectors, 8);
+    EXPECT_EQ(of(8).load_sectors, 32);
+    EXPECT_EQ(of(8).transactions, 8 + 1);
+    EXPECT_EQ(of(32).transactions, 32 + 1);
+    EXPECT_EQ(of(32).store_sectors, 4);
+}
+
+TEST_F(Profile, BankConflictsTakeAsLongAsTheirWays) {
+    const auto out = buffer(1 << 20);
+    const auto ways = [&](int stride) {
+        const auto block = profiled("conflicts", {8}, {32}, out, stride).sampled.front();
+        EXPECT_EQ(block.shared_accesses, 2);
+        return block.bank_cycles / block.shared_accesses;
+    };
+    EXPECT_EQ(ways(1), 1);
+    EXPECT_EQ(ways(2), 2);
+    EXPECT_EQ(ways(32), 32);
+    EXPECT_EQ(ways(33), 1);
+}
+
+TEST_F(Profile, StridedLoadsOccupyTheBanksThatTheyShare) {
+    const auto in = buffer(64 << 20), out = buffer(1 << 20);
+    const auto load = [&](int stride) {
+        const auto profile = profiled("strided", {8}, {32}, in, out, stride);
+        const auto& accesses = profile.sms.front().front().accesses;
+        const auto found = std::ranges::find_if(
+            accesses, [](const WarpAccess& access) { return access.lines > 0 && access.kind == AccessKind::load; });
+        EXPECT_EQ(found->stage, Stage::storage);
+        return found->stage_cycles;
+    };
+    EXPECT_EQ(load(1), 1);
+    EXPECT_EQ(load(8), 8);
+    EXPECT_EQ(load(32), 32) << "all words lie in one bank";
+    EXPECT_LT(load(33), 9) << "a quarter of a cycle for each of 32 lines";
+}
+
+TEST_F(Profile, ConstantsAndStoresOccupyTheirStages) {
+    const auto in = buffer(64 << 20), out = buffer(1 << 20);
+    const auto profile = profiled("strided", {8}, {32}, in, out, 1);
+    const auto& block = profile.sms.front().front();
+    EXPECT_THAT(block.accesses, Contains(testing::AllOf(Field(&WarpAccess::stage, Stage::constants),
+                                                        Field(&WarpAccess::stage_cycles, testing::FloatNear(2, 0.1)),
+                                                        Field(&WarpAccess::spread, 0))));
+    EXPECT_THAT(block.accesses, Contains(testing::AllOf(Field(&WarpAccess::kind, AccessKind::store),
+                                                        Field(&WarpAccess::stage_cycles, 4))))
+        << "a cycle for each sector of a whole line";
+    EXPECT_THAT(block.lines, Each(Field(&TouchedLine::partial, false)));
+}
+
+TEST_F(Profile, BlocksDoNotSeeWhatOthersWriteAndMemoryStaysAsItWas) {
+    const auto count = buffer(4), out = buffer(1 << 20);
+    buffers_[0]->write(std::vector<int>{5});
+    const auto profile = profiled("chain", {200}, {32}, count, out);
+    EXPECT_GE(profile.sampled.size(), 8U);
+    const double first = profile.sampled.front().instructions;
+    EXPECT_THAT(profile.sampled, Each(Field(&BlockCounts::instructions, first)));
+    EXPECT_EQ(buffers_[0]->read<int>(1).front(), 5);
+    EXPECT_THAT(profile.assumptions, Contains(HasSubstr("each sampled block starts with the memory")));
+}
+
+TEST_F(Profile, OneLongBlockDecidesWhenTheLaunchEnds) {
+    const auto out = buffer(4 << 20);
+    const auto of = [&](int turns) { return predicted("one_long", {2000}, {32}, out, 1234, turns); };
+    const auto short_one = of(1), long_one = of(50'000), longer = of(100'000);
+    EXPECT_THAT(short_one.warnings, Not(Contains(HasSubstr("a few blocks decide"))));
+    EXPECT_THAT(long_one.warnings, Contains(HasSubstr("a few blocks decide how long the launch takes: block 1234")));
+    EXPECT_EQ(long_one.sampled_blocks, 2000U) << "a launch of so few instructions is executed whole";
+    EXPECT_EQ(long_one.limiter, "latency");
+    EXPECT_EQ(long_one.needed_warps, long_one.resident_warps) << "more warps would not help";
+    // Each turn waits for the result of the one before: 4 cycles of the multiplication, and those of the loop.
+    EXPECT_GT((longer.cycles - long_one.cycles) / 50'000, 4);
+    EXPECT_LT((longer.cycles - long_one.cycles) / 50'000, 40);
+    EXPECT_GT(long_one.cycles, 10 * short_one.cycles);
+}
+
+TEST_F(Profile, BlocksWhoseLengthDependsOnOthersAreRefused) {
+    constexpr unsigned kElements = 256 * 1024;  // of a list in random order
+    const auto next = buffer(kElements * 4);
+    std::vector<unsigned> list(kElements);
+    std::vector<unsigned> order(kElements);
+    std::iota(order.begin(), order.end(), 0U);
+    std::shuffle(order.begin(), order.end(), std::mt19937(1));
+    for (unsigned i = 0; i < kElements; ++i) list[order[i]] = order[(i + 1) % kElements];
+    buffers_[0]->write(list);
+    EXPECT_THAT(message_of([&] {
+                    (void)profiled_within({.time_limit = std::chrono::seconds(5), .most_events = 4'000'000}, "shorten",
+                                          {kElements / 256}, {256}, next, 0U);
+                }),
+                testing::AllOf(HasSubstr("kernel 'shorten'"), HasSubstr("gputomo simulate")));
+}
+
+TEST_F(Profile, FewBlocksAreExecutedOfALargeGrid) {
+    const auto in = buffer(1 << 20), out = buffer(256 << 20);
+    const auto profile = profiled("loop", {1'000'000}, {32}, in, out, 4);
+    // Four waves of three SMs, and 512 others.
+    EXPECT_LT(profile.sampled.size(), 3 * 4 * 32 + 512 + 16U);
+    EXPECT_TRUE(profile.stable);
+    EXPECT_THAT(profile.sms, SizeIs(3));
+    EXPECT_EQ(profile.resident_blocks, 32U);
+    EXPECT_EQ(profile.residency_limit, "blocks of an SM");
+}
+
+TEST_F(Profile, SharedReadsCountOnceInTheFootprint) {
+    constexpr int kX = 256, kY = 128, kBytes = 32 * 4;
+    const auto all = kX * kY * kBytes;
+    // One buffer far larger than what is touched, so that no buffer's size limits the estimate.
+    const auto memory = buffer(1 << 26);
+    const auto footprint =
+        profiled("shared_reads", {kX, kY}, {32}, memory, memory + (1 << 24), memory + (2 << 24), memory + (3 << 24))
+            .footprint;
+    EXPECT_FALSE(footprint.exact);
+    EXPECT_NEAR(footprint.read, all + kX * kBytes + kY * kBytes, 1);
+    EXPECT_NEAR(footprint.written, all, 1);
+}
+
+TEST_F(Profile, EndlessBlockIsRefusedWithTheLimit) {
+    const auto flag = buffer(4);
+    EXPECT_THAT(message_of([&] { (void)profiled_within({.most_events = 10'000}, "endless", {1}, {32}, flag); }),
+                HasSubstr("kernel 'endless': block 0 executes more than 10000 warp instructions, or never ends"));
+    EXPECT_THROW((void)profiled_within({.time_limit = std::chrono::milliseconds(1)}, "endless", {1}, {32}, flag),
+                 TimeLimitError);
+}
+
+TEST_F(Profile, BlockThatFitsNoSmIsRefused) {
+    const auto out = buffer(1 << 20);
+    EXPECT_THAT(message_of([&] { (void)profiled("conflicts", {1}, {2048}, out, 1); }),
+                HasSubstr("no block fits an SM of NVIDIA H200: 2048 threads per block asked; the limit is 1024"));
+}
+
+TEST_F(Profile, TimeGrowsWithTheTripCount) {
+    const auto in = buffer(1 << 20), out = buffer(1 << 20);
+    const auto few = predicted("loop", {132}, {32}, in, out, 10), many = predicted("loop", {132}, {32}, in, out, 100);
+    EXPECT_EQ(few.limiter, "latency");
+    EXPECT_NEAR((many.cycles - few.cycles) / 90, 695, 60) << "each turn waits for a line from DRAM";
+    EXPECT_THAT(few.warnings, Contains(HasSubstr("too small to fill the GPU")));
+    EXPECT_GT(few.needed_warps, few.resident_warps);
+}
+
+TEST_F(Profile, StreamIsLimitedByDramAtItsBandwidth) {
+    constexpr std::int64_t kBytes = 256 << 20;
+    const auto in = buffer(kBytes), out = buffer(kBytes);
+    const auto prediction = predicted("copy", {kBytes / 16 / 1024}, {1024}, in, out);
+    EXPECT_EQ(prediction.limiter, "DRAM");
+    EXPECT_NEAR(prediction.bytes.dram_read, kBytes, 0.01 * kBytes);
+    const double rate = 2 * kBytes / prediction.microseconds / 1000;  // GB/s
+    EXPECT_GT(rate, 0.75 * 3983);
+    EXPECT_LT(rate, 1.1 * 3983) << "memory.copy_bandwidth";
+    EXPECT_THAT(prediction.warnings, IsEmpty());
+}
+
+TEST_F(Profile, GridOfFewBlocksSaysHowManySmsHaveNoWork) {
+    const auto in = buffer(1 << 20), out = buffer(1 << 20);
+    EXPECT_THAT(predicted("loop", {12}, {32}, in, out, 10).warnings, Contains(HasSubstr("leave 120 of 132 SMs")));
+}
+
+}  // namespace
+}  // namespace gputomo::launch
