@@ -37,7 +37,6 @@ std::optional<Modifier> invalid_modifier(const Form& form, const Word& word) {
 /// Says which operand no instruction has, or nullptr: a scoreboard beyond the sixth, or a zero register where there has
 /// to be another one.
 const char* invalid_operand(const Form& form, const Word& word) {
-    constexpr std::uint64_t kScoreboards = 6;
     for (const Slot& slot : form.slots) {
         // Textures and surfaces have no zero registers as descriptors and coordinates.
         const auto operation = form.operation;
@@ -58,6 +57,17 @@ const char* invalid_operand(const Form& form, const Word& word) {
             return "RZ as the base of a 64-bit address beside a uniform register";
     }
     return nullptr;
+}
+
+/// Says which dependence barrier of the control fields no warp has, or gives an empty text.
+std::string invalid_barrier(const Word& word) {
+    const Control control = control_of(word);
+    const auto exists = [](std::uint8_t barrier) { return barrier < kScoreboards || barrier == kNoBarrier; };
+    for (const auto& [barrier, name] : {std::pair{control.write_barrier, "write"}, {control.read_barrier, "read"}})
+        if (!exists(barrier))
+            return fmt::format("dependence barrier {} as its {} barrier; expected 0 to {}, or {} for none", barrier,
+                               name, kScoreboards - 1, kNoBarrier);
+    return {};
 }
 
 std::int64_t number(const Slot& slot, const Word& word) {
@@ -188,6 +198,8 @@ Instruction decode(const Word& word, int sm, std::uint64_t address) {
         if (sm < form.row->first_sm || sm > form.row->last_sm || invalid_modifier(form, word) ||
             invalid_operand(form, word) != nullptr)
             continue;
+        if (const auto barrier = invalid_barrier(word); !barrier.empty())
+            unknown(word, address, fmt::format("({}) has {}", name_of(form.operation), barrier));
         return decode_as(form, word);
     }
     refuse(word, sm, address, forms);

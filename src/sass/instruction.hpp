@@ -15,6 +15,8 @@ struct Form;
 inline constexpr std::uint8_t kZeroRegister = 255;
 inline constexpr std::uint8_t kZeroUniformRegister = 63;
 inline constexpr std::uint8_t kTruePredicate = 7;
+/// Scoreboards of a warp, SB0 to SB5, that control fields name as dependence barriers.
+inline constexpr std::uint8_t kScoreboards = 6;
 inline constexpr std::uint8_t kNoBarrier = 7;
 inline constexpr int kInstructionBytes = 16;
 

@@ -139,6 +139,22 @@ TEST(Decode, RefusesUnknownOpcodesAndBits) {
     EXPECT_THAT([&] { static_cast<void>(decode(kAdd, 50, 0)); }, ThrowsMessage<InputError>(HasSubstr("sm_50")));
 }
 
+TEST(Decode, RefusesDependenceBarriersThatNoWarpHas) {
+    for (const auto& [first, name] : {std::pair{kWriteBarrier.first, "write"}, {kReadBarrier.first, "read"}})
+        for (std::uint64_t barrier = 0; barrier < 8; ++barrier) {
+            Word word = kAdd;
+            word.set({first, 3}, barrier);
+            if (barrier != 6) {
+                EXPECT_EQ(encode(decode(word, kSm, 0x40)), word);
+                continue;
+            }
+            EXPECT_THAT([&] { static_cast<void>(decode(word, kSm, 0x40)); },
+                        ThrowsMessage<InputError>(AllOf(
+                            HasSubstr("0x40"), HasSubstr("(FADD) has dependence barrier 6 as its " + std::string(name)),
+                            HasSubstr("expected 0 to 5, or 7 for none"))));
+        }
+}
+
 TEST(Decode, RefusesModifierValuesThatNoInstructionHas) {
     Word compare{0x0000000f0600720b, 0x000fe20003f2e000};  // FSETP.GEU.AND
     EXPECT_EQ(text_of(decode(compare, kSm, 0), 0), "FSETP.GEU.AND P1, PT, R6, R15, PT");

@@ -49,7 +49,7 @@ struct SassNeeds {
 /// The dependence barriers of a warp: when the instructions that were issued with each have completed.
 class DependenceBarriers {
 public:
-    static constexpr std::size_t kCount = 6;
+    static constexpr std::size_t kCount = sass::kScoreboards;
 
     void start(double now);
     /// An instruction completes at `when`, and for the CUDA cores at `for_cores`.
