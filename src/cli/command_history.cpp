@@ -53,6 +53,7 @@ std::string made_by(const machine::Machine& machine) {
 
 int add_scan_file(const HistoryArguments& arguments) {
     files::refuse_inputs("--db", arguments.file, files_of({arguments.add}));
+    files::check_writable_file(arguments.file);
     const auto machine = machine_named(arguments.add);
     history::History history(arguments.file);
     const auto measured = machine.origin ? machine.origin->date : std::string();

@@ -10,6 +10,7 @@
 #include "report/compare/page.hpp"
 #include "scan/files.hpp"
 #include "scan/gzip.hpp"
+#include "scan/scan_folder.hpp"
 #include "scan/surface_file.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
@@ -80,11 +81,20 @@ std::vector<measure::MixSurface> surfaces_of(const std::vector<std::string>& fil
     return surfaces;
 }
 
+/// Whether the page is the report of the scan in whose folder it is written, and so one of that folder's files.
+bool renews_scans_report(const ReportOptions& options) {
+    const std::filesystem::path out = options.out, scan = options.files.front();
+    std::error_code error;
+    return options.files.size() == 1 && out.filename() == scan::kReportFile && scan.filename() == scan::kScanFile &&
+           std::filesystem::equivalent(files::folder_of(out), files::folder_of(scan), error);
+}
+
 int report_files(const ReportOptions& options) {
     auto inputs = files_of(options.files);
     inputs.insert(inputs.end(), options.surfaces.begin(), options.surfaces.end());
     files::refuse_inputs("--out", options.out, inputs);
-    files::check_writable_file(options.out);
+    const bool renews = renews_scans_report(options);
+    (renews ? files::check_writable_in_set : files::check_writable_file)(options.out);
     Machines machines;
     Loaded loaded;
     for (const auto& file : options.files) {
@@ -98,7 +108,11 @@ int report_files(const ReportOptions& options) {
     }
     loaded.page.earlier = generation_before(loaded.machine);
     loaded.page.modelled = compare::modelled(surfaces, loaded.machine);
-    files::write_whole(options.out, report::html(loaded.machine, loaded.page));
+    const auto page = report::html(loaded.machine, loaded.page);
+    if (renews)
+        files::write_in_set(options.out, page);
+    else
+        files::write_whole(options.out, page);
     return 0;
 }
 

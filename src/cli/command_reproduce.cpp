@@ -70,7 +70,7 @@ void write_pages(const reproduce::Reproduction& reproduction, bool some, std::fi
         fmt::print(stderr, "note: {} has values that --only leaves out, and is unchanged\n",
                    (folder / (paper + ".json")).string());
     if (reproduction.interrupted || loses) {
-        folder /= "partial";
+        folder /= files::kPartialFolder;
         files::check_writable_folder(folder);
     }
     const auto json = reproduce::results_json(reproduction);

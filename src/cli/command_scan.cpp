@@ -170,7 +170,10 @@ int scan_device(const ScanOptions& options) {
         files::refuse_inputs("--out", out / name, files_of({options.device, options.history}));
     const scan::ScanFolder folder(out, origin_of_command().command);
     std::optional<history::History> history;
-    if (!options.history.empty()) history.emplace(options.history);
+    if (!options.history.empty()) {
+        files::check_writable_file(options.history);
+        history.emplace(options.history);
+    }
     const auto device = open_device(options.device, options.seed, options.noise);
     const auto plan = plan_of(options, *device);
     const scan::Options run{

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <utility>
 
 namespace gputomo::files {
@@ -60,6 +63,13 @@ std::optional<FileSet> set_listed_in(const fs::path& folder, const FileSystem& s
     return compared(*std::move(manifest), folder, system, unfinished);
 }
 
+/// Whether the manifest of this name lists the file. A manifest itself is one of its files.
+bool lists(const fs::path& manifest_file, const fs::path& file, const FileSystem& system) {
+    const auto text = system.read(manifest_file);
+    const auto manifest = text ? manifest_from_json(*text) : std::nullopt;
+    return manifest && (manifest->contains(file.filename().string()) || file.filename() == kManifestName);
+}
+
 }  // namespace
 
 Listed listing_of(std::string_view content) { return {content.size(), sha256(content)}; }
@@ -97,6 +107,25 @@ FileSet read_set(const fs::path& folder, const FileSystem& system) {
         const bool replaced = after && (!finished || after->manifest != finished->manifest);
         if (!replaced || last == kTries) return finished ? *std::move(finished) : FileSet{};
     }
+}
+
+bool holds_capture(const fs::path& folder) {
+    std::string head(256, '\0');  // the schema is the first field of an index, which can have gigabytes
+    std::ifstream in(folder / kCaptureIndexName, std::ios::binary);
+    in.read(head.data(), static_cast<std::streamsize>(head.size()));
+    return head.find(kCaptureSchema) != std::string::npos;
+}
+
+fs::path index_of_set(const fs::path& file, const FileSystem& system) {
+    const auto folder = folder_of(file);
+    for (const auto& name : {std::string(kManifestName), std::string(kManifestName) + std::string(kPartSuffix)})
+        if (lists(folder / name, file, system)) return folder / kManifestName;
+    std::error_code error;
+    if (!fs::exists(file, error)) return {};
+    if (file.filename() == kCaptureIndexName) return holds_capture(folder) ? file : fs::path();
+    const auto name = fs::weakly_canonical(folder, error).filename();
+    const bool inside = std::ranges::find(kCaptureFolders, name) != std::end(kCaptureFolders);
+    return inside && holds_capture(folder / "..") ? (folder / ".." / kCaptureIndexName).lexically_normal() : fs::path();
 }
 
 }  // namespace gputomo::files

@@ -41,4 +41,17 @@ struct FileSet {
 /// unfinished files. A set that is replaced while it is read is read again.
 [[nodiscard]] FileSet read_set(const std::filesystem::path& folder, const FileSystem& system = real_files());
 
+/// What lists the set of files that a file belongs to: a manifest, or the index of a capture with its modules and its
+/// memory. Empty for a file that belongs to none. The index itself belongs to its set.
+[[nodiscard]] std::filesystem::path index_of_set(const std::filesystem::path& file,
+                                                 const FileSystem& system = real_files());
+
+/// The index of a capture, and the folders beside it that hold its other files.
+inline constexpr const char* kCaptureIndexName = "capture.json";
+inline constexpr std::string_view kCaptureSchema = "gputomo-capture-1";
+inline constexpr const char* kCaptureFolders[] = {"modules", "memory"};
+
+/// Whether a folder holds a capture, by the schema that its index names.
+[[nodiscard]] bool holds_capture(const std::filesystem::path& folder);
+
 }  // namespace gputomo::files

@@ -66,10 +66,20 @@ void write_beside(const fs::path& file, std::string_view content, FileSystem& sy
     }
 }
 
-bool is_listed(const fs::path& file, const FileSystem& system) {
-    const auto text = system.read(folder_of(file) / kManifestName);
-    const auto manifest = text ? manifest_from_json(*text) : std::nullopt;
-    return manifest && manifest->contains(file.filename().string());
+/// Throws InputError for a file of a set. Written alone, it would no longer fit the others.
+void refuse_file_of_set(const fs::path& file, const FileSystem& system) {
+    const auto index = index_of_set(file, system);
+    if (index.empty()) return;
+    throw InputError(
+        fmt::format("{}: cannot be written: it belongs to the files that {} lists, and only the command that made "
+                    "them replaces them, all together; expected another name",
+                    file.string(), index.string()));
+}
+
+void replace_alone(const fs::path& target, std::string_view content, FileSystem& system) {
+    write_beside(target, content, system);
+    system.rename(beside(target), target);
+    system.sync_folder(folder_of(target));
 }
 
 }  // namespace
@@ -78,16 +88,26 @@ void write_whole(const fs::path& file, std::string_view content, FileSystem& sys
     if (is_special(file)) return write_and_sync(system, file, content);
     const auto target = followed(file);
     refuse_folder(target);
-    if (is_listed(target, system)) {
-        const FolderLock lock(folder_of(target), "writing " + target.filename().string());
-        return OutputFolder(folder_of(target), system).write({{target.filename().string(), std::string(content)}});
-    }
-    write_beside(target, content, system);
-    system.rename(beside(target), target);
-    system.sync_folder(folder_of(target));
+    refuse_file_of_set(target, system);
+    replace_alone(target, content, system);
+}
+
+void write_in_set(const fs::path& file, std::string_view content, FileSystem& system) {
+    if (is_special(file)) return write_and_sync(system, file, content);
+    const auto target = followed(file);
+    refuse_folder(target);
+    if (index_of_set(target, system).empty()) return replace_alone(target, content, system);
+    const FolderLock lock(folder_of(target), "writing " + target.filename().string());
+    OutputFolder(folder_of(target), system).write({{target.filename().string(), std::string(content)}});
 }
 
 void check_writable_file(const fs::path& file) {
+    if (is_special(file)) return;
+    refuse_file_of_set(followed(file), real_files());
+    check_writable_in_set(file);
+}
+
+void check_writable_in_set(const fs::path& file) {
     if (is_special(file)) return;
     const auto target = followed(file);
     write_beside(target, {}, real_files());
@@ -100,7 +120,7 @@ void check_writable_folder(const fs::path& folder) {
     if (error || !fs::is_directory(folder, error))
         throw InputError(
             fmt::format("{}: cannot be created as a folder; expected a folder for the results", folder.string()));
-    check_writable_file(folder / kManifestName);
+    check_writable_in_set(folder / kManifestName);
 }
 
 void refuse_inputs(std::string_view option, const fs::path& output, const std::vector<std::string>& inputs) {
@@ -112,6 +132,22 @@ void refuse_inputs(std::string_view option, const fs::path& output, const std::v
             throw InputError(fmt::format("{} {}: is the input {}, which writing would destroy; expected another file",
                                          option, output.string(), input));
     }
+}
+
+fs::path set_aside(const fs::path& folder, std::string_view date) {
+    std::string name(date);
+    std::erase_if(name, [](char c) { return (c < '0' || c > '9') && c != 'T' && c != 'Z'; });
+    if (name.empty()) name = "earlier";
+    const auto numbered = [&](int n) {
+        fs::path aside = folder;
+        return aside += n == 1 ? "-" + name : fmt::format("-{}-{}", name, n);
+    };
+    std::error_code error;
+    int n = 1;
+    while (fs::exists(numbered(n), error)) ++n;
+    real_files().rename(folder, numbered(n));
+    real_files().sync_folder(folder_of(folder));
+    return numbered(n);
 }
 
 fs::path partial_of(const fs::path& file) { return file.parent_path() / ("partial-" + file.filename().string()); }

@@ -1,6 +1,5 @@
 #include "scan/scan_folder.hpp"
 
-#include "files/output_file.hpp"
 #include "scan/files.hpp"
 #include "units/error.hpp"
 
@@ -19,7 +18,7 @@ namespace {
 /// Creates the folder and finds out before the measurement whether its files can be written.
 fs::path ready(fs::path folder) {
     files::check_writable_folder(folder);
-    for (const auto name : {kMachineFile, kScanFile, kReportFile}) files::check_writable_file(folder / name);
+    for (const auto name : {kMachineFile, kScanFile, kReportFile}) files::check_writable_in_set(folder / name);
     return folder;
 }
 
@@ -34,13 +33,6 @@ std::optional<Scan> scan_in(const fs::path& folder) {
         return scan_from_json(listed->second, file.string());
     std::error_code error;
     return fs::exists(file, error) ? std::optional(load_scan(file)) : std::nullopt;
-}
-
-/// The date of a scan as part of a name: "20261123T104449Z".
-std::string date_in_name(const Scan& scan) {
-    std::string date = scan.origin ? scan.origin->date : "";
-    std::erase_if(date, [](char c) { return (c < '0' || c > '9') && c != 'T' && c != 'Z'; });
-    return date.empty() ? "earlier" : date;
 }
 
 }  // namespace
@@ -72,16 +64,12 @@ std::optional<Scan> ScanFolder::interrupted_scan() const { return scan_in(partia
 fs::path ScanFolder::set_interrupted_aside() const {
     std::error_code error;
     if (!fs::exists(partial(), error) || fs::is_empty(partial(), error)) return {};
-    std::string date = "earlier";
+    std::string date;
     try {
-        if (const auto scan = interrupted_scan()) date = date_in_name(*scan);
+        if (const auto scan = interrupted_scan(); scan && scan->origin) date = scan->origin->date;
     } catch (const InputError&) {  // kept all the same
     }
-    fs::path aside = folder_ / fmt::format("{}-{}", kPartialFolder, date);
-    for (int n = 2; fs::exists(aside, error); ++n) aside = folder_ / fmt::format("{}-{}-{}", kPartialFolder, date, n);
-    files::real_files().rename(partial(), aside);
-    files::real_files().sync_folder(folder_);
-    return aside;
+    return files::set_aside(partial(), date);
 }
 
 void ScanFolder::save_partial(const std::vector<files::NamedContent>& files) const {

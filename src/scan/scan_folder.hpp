@@ -2,6 +2,7 @@
 #pragma once
 
 #include "files/folder_lock.hpp"
+#include "files/output_file.hpp"
 #include "files/output_folder.hpp"
 #include "scan/runner.hpp"
 
@@ -15,7 +16,6 @@ namespace gputomo::scan {
 inline constexpr std::string_view kScanFile = "scan.json";
 inline constexpr std::string_view kMachineFile = "machine.json";
 inline constexpr std::string_view kReportFile = "report.html";
-inline constexpr std::string_view kPartialFolder = "partial";
 
 /// Whether the results of a scan replace those in its folder. Those of a scan that was interrupted, reached a time
 /// limit or lost its device do not. A scan that is merged into another one (`merges`) must have all of its experiments.
@@ -27,7 +27,7 @@ public:
     /// process writes to it; `holder` then names this one.
     ScanFolder(std::filesystem::path folder, const std::string& holder);
 
-    [[nodiscard]] std::filesystem::path partial() const { return folder_ / kPartialFolder; }
+    [[nodiscard]] std::filesystem::path partial() const { return folder_ / files::kPartialFolder; }
 
     /// The scan in the folder; nullopt where there is none. Throws InputError where its files do not belong together,
     /// or there is a description and no scan that it comes from.

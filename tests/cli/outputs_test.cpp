@@ -227,11 +227,45 @@ TEST_F(Outputs, ASymbolicLinkIsFollowedAndNotReplaced) {
     EXPECT_TRUE(exists("elsewhere/machine.json"));
 }
 
-TEST_F(Outputs, AReportIntoAScansFolderKeepsItsManifestTrue) {
+TEST_F(Outputs, TheReportOfAScanIsMadeAgainInItsFolder) {
     ASSERT_EQ(scan("clock").code, 0);
     const auto before = whole_set("out");
-    EXPECT_EQ(run({"report", "out/scan.json", "sim:gtx980", "--out", "out/report.html"}).code, 0);
+    EXPECT_EQ(run({"report", "out/scan.json", "--surface", source("tests/data/surfaces/gtx280.json.gz"), "--out",
+                   "out/report.html"})
+                  .code,
+              0);
     EXPECT_NE(whole_set("out").at("report.html"), before.at("report.html"));
+}
+
+TEST_F(Outputs, NoCommandThatWritesOneFileReplacesThatOfAScan) {
+    ASSERT_EQ(scan("clock").code, 0);
+    const auto before = whole_set("out");
+    write("kernel.ptx",
+          ".version 7.0\n.target sm_20\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\tret;\n}\n");
+    fs::create_symlink("out/machine.json", path("link"));
+    const std::vector<std::vector<std::string>> commands{
+        {"surface", "--device", "sim:gtx280", "--access", "sfu", "--alpha", "1", "--ilp", "1", "--warps", "1", "--out"},
+        {"report", "sim:h200", "--out"},
+        {"report", "out/scan.json", "sim:gtx980", "--out"},
+        {"run", "clock", "--device", "sim:gtx280", "--csv"},
+        {"history", "--add", "sim:gtx280", "--specimen", "one", "--db"},
+        {"accuracy", source("suites/hecbench.json"), "--captures", "none", "--out"},
+        {"accuracy", source("suites/hecbench.json"), "--captures", "none", "--results"},
+        {"simulate", "kernel.ptx", "--kernel", "k", "--device", "sim:gtx980", "--grid", "1", "--block", "32", "--arg",
+         "buf:64", "--dump"}};
+    for (const auto& command : commands)
+        for (const std::string file :
+             {"out/machine.json", "out/scan.json", "out/report.html", "out/manifest.json", "link"}) {
+            auto arguments = command;
+            arguments.push_back(command.back() == "--dump" ? "0:" + file : file);
+            if (arguments[1] == file) continue;
+            const auto ran = run(arguments);
+            EXPECT_EQ(ran.code, 2) << command.front() << " " << file << ran.out;
+            EXPECT_THAT(ran.err, AllOf(HasSubstr("belongs to the files that "), HasSubstr("out/manifest.json lists"),
+                                       HasSubstr("expected another name")))
+                << command.front();
+            EXPECT_EQ(whole_set("out"), before) << command.front() << " " << file;
+        }
 }
 
 TEST_F(Outputs, AFileThatDoesNotFitItsManifestIsReportedAndRead) {

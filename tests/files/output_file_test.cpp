@@ -103,10 +103,45 @@ TEST_F(WriteWhole, FollowsSymbolicLinksAlsoToFilesThatDoNotExistYet) {
     EXPECT_THAT([&] { write_whole(folder / "loop", "x"); }, ThrowsMessage<InputError>(HasSubstr("symbolic links")));
 }
 
-TEST_F(WriteWhole, UpdatesTheManifestThatListsTheFile) {
+TEST_F(WriteWhole, RefusesAFileOfASet) {
     OutputFolder(folder).write({{"scan.json", "s"}, {"report.html", "old"}});
-    write_whole(folder / "report.html", "new");
+    fs::create_symlink("report.html", folder / "link");
+    for (const char* const name : {"scan.json", "report.html", "manifest.json", "link"}) {
+        const auto refused = ThrowsMessage<InputError>(AllOf(
+            HasSubstr("belongs to the files that " + (folder / "manifest.json").string()), HasSubstr("expected")));
+        EXPECT_THAT([&] { write_whole(folder / name, "new"); }, refused) << name;
+        EXPECT_THAT([&] { check_writable_file(folder / name); }, refused) << name;
+    }
+    EXPECT_EQ(read_set(folder).contents.at("report.html"), "old");
+    fs::rename(folder / "manifest.json", folder / "manifest.json.part");
+    EXPECT_THROW(write_whole(folder / "report.html", "new"), InputError) << "a write that was cut off";
     write_whole(folder / "other.html", "not listed");
+    EXPECT_EQ(content(folder / "other.html"), "not listed");
+}
+
+TEST_F(WriteWhole, RefusesAFileOfACapture) {
+    fs::create_directories(folder / "c" / "modules");
+    write_whole(folder / "c" / "modules" / "m.cubin", "code");
+    write_whole(folder / "c" / "capture.json", "{\"schema\": \"another's\"}");
+    write_whole(folder / "c" / "modules" / "m.cubin", "no capture");
+    std::ofstream(folder / "c" / "capture.json") << "{\n  \"schema\": \"gputomo-capture-1\"}";
+    for (const char* const name : {"capture.json", "modules/m.cubin"})
+        EXPECT_THAT([&] { write_whole(folder / "c" / name, "new"); },
+                    ThrowsMessage<InputError>(HasSubstr((folder / "c" / "capture.json").string())))
+            << name;
+    const auto before = fs::current_path();
+    fs::current_path(folder / "c" / "modules");
+    EXPECT_THROW(write_whole("m.cubin", "new"), InputError);
+    fs::current_path(before);
+    write_whole(folder / "c" / "page.html", "belongs to no set");
+    EXPECT_EQ(content(folder / "c" / "modules" / "m.cubin"), "no capture");
+}
+
+TEST_F(WriteWhole, InASetUpdatesTheManifestThatListsTheFile) {
+    OutputFolder(folder).write({{"scan.json", "s"}, {"report.html", "old"}});
+    check_writable_in_set(folder / "report.html");
+    write_in_set(folder / "report.html", "new");
+    write_in_set(folder / "other.html", "not listed");
     const auto set = read_set(folder);
     EXPECT_THAT(set.problems, IsEmpty());
     EXPECT_EQ(set.contents.at("report.html"), "new");
@@ -133,6 +168,18 @@ TEST_F(CheckWritable, NamesAFileThatIsNoFolder) {
                     ThrowsMessage<InputError>(StartsWith(bad.string() + ": cannot be created as a folder")))
             << bad;
     EXPECT_THAT([&] { check_writable_file(folder); }, ThrowsMessage<InputError>(HasSubstr("it is a folder")));
+}
+
+class SetAside : public FolderTest {};
+
+TEST_F(SetAside, GivesEachFolderAFreeName) {
+    for (const char* const expected : {"p-20261123T104449Z", "p-20261123T104449Z-2", "p-20261123T104449Z-3"}) {
+        fs::create_directories(folder / "p" / expected);
+        EXPECT_EQ(set_aside(folder / "p", "2026-11-23T10:44:49Z"), folder / expected);
+        EXPECT_TRUE(fs::exists(folder / expected / expected));
+    }
+    fs::create_directories(folder / "p");
+    EXPECT_EQ(set_aside(folder / "p", ""), folder / "p-earlier");
 }
 
 class RefuseInputs : public FolderTest {};
