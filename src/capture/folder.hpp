@@ -10,11 +10,14 @@
 
 namespace gputomo::capture {
 
+/// How the names of folders begin in which a capture is made, within that of the capture.
+inline constexpr std::string_view kJournalsFolder = ".journals-", kNewFolder = ".new-";
+
 /// A new folder that is deleted with its content.
 class TemporaryFolder {
 public:
-    /// `pattern` ends with XXXXXX, which become a name that is new. Throws InputError.
-    explicit TemporaryFolder(std::string pattern);
+    /// `start` becomes a name that is new. Throws InputError.
+    explicit TemporaryFolder(const std::filesystem::path& start);
     ~TemporaryFolder();
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -24,7 +27,7 @@ private:
     std::filesystem::path path_;
 };
 
-/// Creates the folder for a capture. Throws InputError when it holds something that is not one.
+/// Creates the folder for a capture. Throws InputError when it cannot be written or holds something that is not one.
 void check_folder(const std::filesystem::path& folder);
 
 /// Writes a module below `folder` and adds it to the list, unless it is there; returns its number.
@@ -44,7 +47,8 @@ void make_folders(const std::filesystem::path& folder);
 /// Writes the index of a capture whose modules and memory are below `folder`.
 void write_index(const std::filesystem::path& folder, const Capture& capture);
 
-/// Moves a whole new capture over what the folder had.
+/// Moves a whole new capture over what the folder had. After a cut at any point, the folder has the old or the new
+/// capture whole.
 void replace_capture(const std::filesystem::path& made, const std::filesystem::path& folder);
 
 }  // namespace gputomo::capture

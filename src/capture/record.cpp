@@ -4,7 +4,7 @@
 #include "capture/folder.hpp"
 #include "capture/library.hpp"
 #include "capture/name_filter.hpp"
-#include "files/file_system.hpp"
+#include "files/output_file.hpp"
 #include "units/error.hpp"
 
 #include <fcntl.h>
@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 namespace gputomo::capture {
@@ -29,12 +30,15 @@ namespace fs = std::filesystem;
 
 /// What a shell returns for a program that cannot be started; the child cannot throw.
 constexpr int kCannotStart = 127;
+/// A shell adds the number of the signal that ended a program to this. Codes above those, such as that of exit(-1), are
+/// the program's own.
+constexpr int kEndedBySignal = 128, kLastSignal = 64;
 
 /// A place for the library. The loader splits its list of libraries at spaces and colons, so the path has neither.
 std::string library_folder() {
     const char* const chosen = std::getenv("TMPDIR");
     const std::string folder = chosen == nullptr || *chosen == '\0' ? "/tmp" : chosen;
-    return (folder.find_first_of(" :") == std::string::npos ? folder : "/tmp") + "/gputomo-XXXXXX";
+    return (folder.find_first_of(" :") == std::string::npos ? folder : "/tmp") + "/gputomo-";
 }
 
 void set_environment(const Options& options, const fs::path& library, const fs::path& journals) {
@@ -56,8 +60,12 @@ void set_environment(const Options& options, const fs::path& library, const fs::
 }
 
 pid_t running = 0;
+volatile std::sig_atomic_t asked_to_end = 0;
+
+void note(int /*signal*/) { asked_to_end = 1; }
 
 void pass_on(int signal) {
+    asked_to_end = 1;
     if (running > 0) kill(running, signal);
 }
 
@@ -66,8 +74,9 @@ void pass_on(int signal) {
 class SignalsGoToProgram {
 public:
     SignalsGoToProgram() {
-        interrupt_ = std::signal(SIGINT, SIG_IGN);
-        quit_ = std::signal(SIGQUIT, SIG_IGN);
+        asked_to_end = 0;
+        interrupt_ = std::signal(SIGINT, note);
+        quit_ = std::signal(SIGQUIT, note);
         terminate_ = std::signal(SIGTERM, pass_on);
     }
     ~SignalsGoToProgram() {
@@ -83,8 +92,11 @@ private:
     Handler interrupt_, quit_, terminate_;
 };
 
-/// Starts the program and waits for it. Throws InputError when it cannot be started.
-int run(const Options& options, const fs::path& library, const fs::path& journals) {
+/// Starts the program and waits for it. As long as `signals` then exists, signals go to the program: a second Ctrl-C
+/// must not end the command before it has written what was recorded. Throws InputError when the program cannot be
+/// started.
+int run(const Options& options, const fs::path& library, const fs::path& journals,
+        std::optional<SignalsGoToProgram>& signals) {
     std::vector<char*> arguments;
     for (const auto& argument : options.command) arguments.push_back(const_cast<char*>(argument.c_str()));
     arguments.push_back(nullptr);
@@ -101,7 +113,7 @@ int run(const Options& options, const fs::path& library, const fs::path& journal
         _exit(sent == sizeof(reason) ? kCannotStart : kCannotStart - 1);
     }
     running = child;
-    const SignalsGoToProgram signals;
+    signals.emplace();
     close(report[1]);
     int reason = 0;
     const bool failed = read(report[0], &reason, sizeof(reason)) == sizeof(reason);
@@ -112,7 +124,22 @@ int run(const Options& options, const fs::path& library, const fs::path& journal
     if (failed)
         throw InputError(fmt::format("{}: {}; expected a program that can be started", options.command.front(),
                                      std::strerror(reason)));
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return WIFSIGNALED(status) ? kEndedBySignal + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/// A new folder for an interrupted recording beside an older capture. An earlier one gets another name.
+fs::path empty_partial_folder(const fs::path& folder) {
+    const auto partial = folder / files::kPartialFolder;
+    if (fs::exists(partial)) {
+        std::string date;
+        try {
+            date = load(partial).header.writer.date;
+        } catch (const InputError&) {  // kept all the same
+        }
+        files::set_aside(partial, date);
+    }
+    fs::create_directory(partial);
+    return partial;
 }
 
 }  // namespace
@@ -129,23 +156,37 @@ Selection selection(const std::string& text) {
     return chosen;
 }
 
-Capture record(const Options& options) {
+Recorded record(const Options& options) {
     const NameFilter valid("--kernel", options.kernels);  // the recording library cannot refuse an expression
+    const bool is_new = !fs::exists(options.out);
     check_folder(options.out);
     const TemporaryFolder library_place(library_folder());
     const auto library = library_place.path() / "libgputomo_capture.so";
     files::write_and_sync(files::real_files(), library, recording_library());
     const auto absolute = fs::absolute(options.out);
-    const TemporaryFolder journals((absolute / ".journals-XXXXXX").string());
-    Header header{.writer = options.writer, .command = options.command};
-    const auto start = std::chrono::steady_clock::now();
-    header.exit_code = run(options, library, journals.path());
-    header.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    const TemporaryFolder fresh((absolute / ".new-XXXXXX").string());
-    Capture capture = assemble(journals.path(), fresh.path(), std::move(header));
-    replace_capture(fresh.path(), absolute);
-    capture.folder = absolute;
-    return capture;
+    std::optional<SignalsGoToProgram> signals;
+    Recorded made;
+    {
+        const TemporaryFolder journals(absolute / kJournalsFolder);
+        Header header{.writer = options.writer, .command = options.command};
+        const auto start = std::chrono::steady_clock::now();
+        header.exit_code = run(options, library, journals.path(), signals);
+        header.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        made.interrupted_here = asked_to_end != 0;
+        made.interrupted = made.interrupted_here ||
+                           (header.exit_code > kEndedBySignal && header.exit_code <= kEndedBySignal + kLastSignal);
+        const bool has_older = fs::exists(absolute / kIndexFile);
+        const TemporaryFolder fresh(absolute / kNewFolder);
+        made.capture = assemble(journals.path(), fresh.path(), std::move(header));
+        made.keeps_older = has_older && (made.capture.launches.empty() || made.interrupted);
+        made.capture.folder.clear();
+        if (!made.capture.launches.empty()) {
+            made.capture.folder = made.keeps_older ? empty_partial_folder(absolute) : absolute;
+            replace_capture(fresh.path(), made.capture.folder);
+        }
+    }
+    if (is_new && made.capture.launches.empty()) fs::remove(options.out);
+    return made;
 }
 
 }  // namespace gputomo::capture

@@ -2,6 +2,7 @@
 #include "capture/reduce/reduce.hpp"
 #include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
+#include "cli/terminal/exits.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -148,6 +149,28 @@ int reduce_capture(CaptureOptions& chosen) {
     return 0;
 }
 
+/// Says on standard error which launches are missing or where they are, and what is still in the folder.
+void print_what_stays(const capture::Recorded& recording, const std::string& folder) {
+    const auto& made = recording.capture;
+    const std::string why = recording.interrupted ? "the program was interrupted" : "the program has ended";
+    const std::string older = recording.keeps_older ? fmt::format("the capture that {} had is unchanged", folder)
+                                                    : fmt::format("nothing was written to {}", folder);
+    if (made.launches.empty())
+        fmt::print(stderr,
+                   "gputomo: {} and launched no kernel that was recorded; {}. It may have used no GPU, or --kernel may "
+                   "match none of its kernels. The recording library cannot be loaded into a program that is "
+                   "statically linked or runs with other rights.\n",
+                   why, older);
+    else if (recording.keeps_older)
+        fmt::print(stderr,
+                   "gputomo: {} after {} launches, which are in {}; {}. Use that folder as it is, or move it to "
+                   "another place.\n",
+                   why, made.launches.size(), made.folder.string(), older);
+    else if (recording.interrupted)
+        fmt::print(stderr, "gputomo: {} after {} launches, which are in {}\n", why, made.launches.size(),
+                   made.folder.string());
+}
+
 int run_capture(CaptureOptions& chosen) {
     if (!chosen.reduction.in.empty()) return reduce_capture(chosen);
     if (chosen.options.command.empty())
@@ -155,18 +178,15 @@ int run_capture(CaptureOptions& chosen) {
     chosen.options.launches = capture::selection(chosen.launches);
     if (chosen.no_memory) chosen.options.memory = 0;
     chosen.options.writer = capture_writer();
-    const auto made = capture::record(chosen.options);
-    if (made.launches.empty()) {
-        fmt::print(
-            stderr,
-            "gputomo: the program launched no kernel that was recorded. It may have used no GPU, or --kernel may "
-            "match none of its kernels. The recording library cannot be loaded into a program that is statically "
-            "linked or runs with other rights.\n");
-        return made.header.exit_code;
+    const auto recording = capture::record(chosen.options);
+    const auto& made = recording.capture;
+    print_what_stays(recording, chosen.options.out.string());
+    if (!made.launches.empty()) {
+        print_captured_kernels(made);
+        print_capture_summary(made);
     }
-    print_captured_kernels(made);
-    print_capture_summary(made);
-    return made.header.exit_code;
+    if (recording.interrupted_here) return kInterrupted;
+    return made.launches.empty() && made.header.exit_code == 0 ? kFailed : made.header.exit_code;
 }
 
 }  // namespace
@@ -176,7 +196,9 @@ void add_capture(CLI::App& parent, Action& action) {
     Command command(parent, "capture",
                     "Run a program and record the kernels that it launches; exits with the program's exit code");
     auto& options = chosen->options;
-    command.add_option("--out", options.out, "folder to write the capture to; one with an older capture is replaced")
+    command
+        .add_option("--out", options.out,
+                    "folder to write the capture to; an older capture in it is replaced by a new one that is whole")
         .required();
     command.add_option("--kernel", options.kernels,
                        "record only kernels whose name, as in the module, matches this extended regular expression");

@@ -46,7 +46,7 @@ std::vector<float> numbers(std::size_t count, float least, float most) {
 /// A folder with a capture of one launch.
 class Replay : public testing::Test {
 protected:
-    Replay() : folder_((fs::temp_directory_path() / "gputomo-replay-XXXXXX").string()) {
+    Replay() : folder_((fs::temp_directory_path() / "gputomo-replay-").string()) {
         capture_.header.writer.version = "1";
         capture_.processes = {{1, {"program"}}};
         capture_.folder = folder_.path() / "whole";

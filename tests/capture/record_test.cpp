@@ -2,6 +2,7 @@
 #include "fatbins.hpp"
 
 #include "capture/decompress.hpp"
+#include "capture/folder.hpp"
 #include "capture/record.hpp"
 #include "device/cubin.hpp"
 #include "units/error.hpp"
@@ -17,6 +18,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 namespace gputomo::capture {
@@ -69,11 +71,11 @@ protected:
         EXPECT_EQ(std::system(alone.c_str()) == 0, exit_code == 0);
         const std::string expected = output();
         options_.command = command(way, action);
-        const auto made = record(options_);
-        EXPECT_EQ(made.header.exit_code, exit_code);
+        made_ = record(options_);
+        EXPECT_EQ(made_.capture.header.exit_code, exit_code);
         EXPECT_EQ(output(), expected);
         EXPECT_THAT(expected, HasSubstr("next 1\n"));
-        return load(options_.out);
+        return made_.capture.folder.empty() ? made_.capture : load(made_.capture.folder);
     }
 
     static std::string quoted(std::string text) {
@@ -86,6 +88,15 @@ protected:
         std::vector<float> values(bytes.size() / sizeof(float));
         std::memcpy(values.data(), bytes.data(), bytes.size());
         return values;
+    }
+
+    /// The files below a folder with their contents.
+    static std::map<std::string, std::string> contents_of(const fs::path& folder) {
+        std::map<std::string, std::string> found;
+        for (const auto& file : fs::recursive_directory_iterator(folder))
+            if (file.is_regular_file())
+                found[file.path().lexically_relative(folder).string()] = read_file(file.path(), "a file");
+        return found;
     }
 
     void expect_plain(const Capture& capture) {
@@ -115,6 +126,7 @@ protected:
     fs::path folder_;
     std::string cubin_, kernel_;
     Options options_;
+    capture::Recorded made_;  ///< by the last record_program()
 };
 
 TEST_F(Recording, OfAProgramThatIsLinkedWithTheDriver) { expect_plain(record_program("linked", "library")); }
@@ -228,6 +240,58 @@ TEST_F(Recording, OfAProgramThatIsKilled) {
 TEST_F(Recording, PassesTheExitCodeOn) {
     const auto capture = record_program("proc", "fails", 7);
     EXPECT_THAT(capture.launches, SizeIs(0));
+    EXPECT_FALSE(fs::exists(options_.out)) << "an empty capture is of no use";
+}
+
+TEST_F(Recording, WithoutALaunchLeavesAnOlderCaptureAsItIs) {
+    record_program("proc", "library");
+    EXPECT_FALSE(made_.keeps_older);
+    const auto before = contents_of(options_.out);
+    ASSERT_GE(before.size(), 3U) << "index, module and memory";
+    for (const auto& [action, code] : {std::pair("fails", 7), {"nothing", 0}}) {
+        record_program("proc", action, code);
+        EXPECT_TRUE(made_.keeps_older);
+        EXPECT_EQ(contents_of(options_.out), before) << action;
+    }
+}
+
+TEST_F(Recording, OfAnInterruptedProgramIsKeptBesideAnOlderCapture) {
+    record_program("proc", "library");
+    const auto before = contents_of(options_.out);
+    options_.writer.date = "2026-11-23T10:44:49Z";
+    const auto first = record_program("proc", "killed", 128 + SIGKILL);
+    EXPECT_TRUE(made_.interrupted && made_.keeps_older && !made_.interrupted_here);
+    EXPECT_EQ(first.folder, options_.out / "partial");
+    EXPECT_THAT(first.launches, SizeIs(2));
+    record_program("proc", "killed", 128 + SIGKILL);
+    EXPECT_THAT(load(options_.out / "partial-20261123T104449Z").launches, SizeIs(2)) << "set aside";
+    auto after = contents_of(options_.out);
+    std::erase_if(after, [](const auto& file) { return file.first.starts_with("partial"); });
+    EXPECT_EQ(after, before);
+}
+
+TEST_F(Recording, ReplacesAnOlderCaptureWhole) {
+    record_program("proc", "pointers");
+    EXPECT_THAT(load(options_.out).launches, SizeIs(1));
+    record_program("proc", "library");
+    std::set<std::string> named{kIndexFile};
+    const auto capture = load(options_.out);
+    for (const auto& module : capture.modules) named.insert(module.file);
+    for (const auto& file : capture.memory) named.insert(file.file);
+    std::set<std::string> found;
+    for (const auto& [file, content] : contents_of(options_.out)) found.insert(file);
+    EXPECT_EQ(found, named);
+}
+
+/// A folder as a power failure leaves it while one capture replaces another: new files, and the old index.
+TEST_F(Recording, AnOlderCaptureIsWholeUntilTheNewIndexIsThere) {
+    record_program("proc", "pointers");
+    const auto before = contents_of(options_.out);
+    options_.out = folder_ / "other";
+    record_program("proc", "library");
+    fs::remove(options_.out / kIndexFile);
+    EXPECT_THROW(replace_capture(options_.out, folder_ / "capture"), Error) << "there is no index";
+    for (const auto& [file, content] : before) EXPECT_EQ(contents_of(folder_ / "capture")[file], content) << file;
 }
 
 TEST_F(Recording, StoresMemoryOfTheChosenLaunchesOnly) {
@@ -271,6 +335,11 @@ TEST_F(Recording, RefusesFoldersWithOtherThings) {
     options_.command = {"true"};
     EXPECT_THAT(error_of([&] { (void)record(options_); }), HasSubstr("something that is not a capture"));
     EXPECT_TRUE(fs::exists(options_.out / "precious"));
+    fs::remove(options_.out / "precious");
+    fs::create_directory(options_.out / ".new-killed");
+    EXPECT_THAT(record_program("proc", "library").launches, SizeIs(2)) << "after a command that was killed";
+    write("capture/capture.json", R"({"of": "another program"})");
+    EXPECT_THAT(error_of([&] { (void)record(options_); }), HasSubstr("something that is not a capture"));
 }
 
 TEST_F(Recording, ReportsWhatCannotBeDone) {

@@ -157,9 +157,15 @@ private:
 
 Capture reduce(const ReduceOptions& options) {
     Reducer reducer(options);
+    std::error_code error;
+    if (std::filesystem::equivalent(options.in, options.out, error))
+        throw InputError(
+            fmt::format("--out {}: is the capture that is reduced, {}, whose results and other data would be lost; "
+                        "expected another folder",
+                        options.out.string(), options.in.string()));
     capture::check_folder(options.out);
     const auto absolute = std::filesystem::absolute(options.out);
-    const TemporaryFolder fresh((absolute / ".new-XXXXXX").string());
+    const TemporaryFolder fresh(absolute / kNewFolder);
     Capture made = reducer.reduce(fresh.path());
     capture::replace_capture(fresh.path(), absolute);
     made.folder = absolute;

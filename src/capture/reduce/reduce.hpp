@@ -22,7 +22,7 @@ struct ReduceOptions {
 };
 
 /// Writes a smaller capture with the launches that have memory, and returns it. Throws InputError when the folder to
-/// read is no capture, the one to write holds something else, or no launch has memory.
+/// read is no capture, the one to write is the same or holds something else, or no launch has memory.
 [[nodiscard]] Capture reduce(const ReduceOptions& options);
 
 }  // namespace gputomo::capture
