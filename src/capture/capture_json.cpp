@@ -3,6 +3,7 @@
 #include "capture/json_values.hpp"
 #include "capture/texture_json.hpp"
 #include "units/error.hpp"
+#include "units/json_text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -345,12 +346,7 @@ std::string to_json(const Capture& capture) {
 }
 
 Capture from_json(std::string_view text, std::string_view origin) {
-    Json json;
-    try {
-        json = Json::parse(text);
-    } catch (const Json::exception& e) {  // not JSON, or a number that is too large
-        throw InputError(fmt::format("{}: not JSON; expected the index of a capture ({})", origin, e.what()));
-    }
+    const auto json = parse_json<Json>(text, origin, "the index of a capture");
     const JsonNode node(json, std::string(origin));
     if (node.at("schema").text() != kSchema) node.at("schema").fail(fmt::format("\"{}\"", kSchema));
     Capture capture;

@@ -3,6 +3,7 @@
 #include "capture/json_values.hpp"
 #include "capture/texture_json.hpp"
 #include "units/error.hpp"
+#include "units/json_text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -203,12 +204,7 @@ ProcessJournal read_journal(std::string_view text, std::string_view origin) {
         const auto end = text.find('\n', start);
         if (end == std::string_view::npos) break;  // the process was killed while it wrote
         const auto where = fmt::format("{}, line {}", origin, ++number);
-        Json json;
-        try {
-            json = Json::parse(text.substr(start, end - start));
-        } catch (const Json::exception& e) {  // not JSON, or a number that is too large
-            throw InputError(fmt::format("{}: not JSON; expected one event ({})", where, e.what()));
-        }
+        const auto json = parse_json<Json>(text.substr(start, end - start), where, "one event");
         reader.read(JsonNode(json, where));
         start = end + 1;
     }

@@ -29,16 +29,45 @@ constexpr const char* kLayout =
     "CREATE TABLE scans (id INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, specimen TEXT NOT NULL,"
     " machine TEXT NOT NULL, UNIQUE (specimen, kind, time))";
 
-[[noreturn]] void fail(const std::string& file, sqlite3* db, std::string_view doing) {
-    throw InputError(fmt::format("{}: {}: {}; expected a history file of gputomo, or a file that can be created", file,
-                                 doing, sqlite3_errmsg(db)));
+/// What went wrong by SQLite's primary result code, and what the user can do.
+struct Reason {
+    int code;
+    std::string_view text;
+};
+constexpr Reason kReasons[] = {
+    {SQLITE_NOTADB, "is no history; expected a history file of gputomo, or a file that can be created"},
+    {SQLITE_CORRUPT, "is damaged; expected a history file of gputomo: go back to a copy, or name another file"},
+    {SQLITE_ERROR, "has not the table of a history; expected a history file of gputomo"},
+    {SQLITE_CANTOPEN, "cannot be opened; expected a history file of gputomo, or a file that can be created"},
+    {SQLITE_PERM, "cannot be opened; expected a file that you may read and write"},
+    {SQLITE_READONLY, "cannot be written; expected a file and a folder that you may write"},
+    {SQLITE_BUSY, "is being written by another program; try again when that has ended"},
+    {SQLITE_LOCKED, "is being written by another program; try again when that has ended"},
+    {SQLITE_FULL, "cannot be written: the disk is full; make space there, or name a file on another disk"},
+    {SQLITE_IOERR, "cannot be read or written; expected a regular file, on a disk that works"},
+    {SQLITE_TOOBIG, "cannot take a description of this size; expected a machine description"},
+};
+
+[[noreturn]] void fail(const std::string& file, sqlite3* db) {
+    const int code = sqlite3_errcode(db) & 0xFF;  // the rest says more than users need
+    const auto known = std::ranges::find(kReasons, code, &Reason::code);
+    throw InputError(fmt::format("{}: {}", file,
+                                 known != std::end(kReasons)
+                                     ? std::string(known->text)
+                                     : fmt::format("cannot be used as a history: {}; expected a history file of "
+                                                   "gputomo",
+                                                   sqlite3_errstr(code))));
+}
+
+bool has_control_characters(const std::string& text) {
+    return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
 }
 
 /// A prepared statement.
 class Statement {
 public:
     Statement(const std::string& file, sqlite3* db, const char* sql) : file_(file), db_(db) {
-        if (sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr) != SQLITE_OK) fail(file_, db_, sql);
+        if (sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr) != SQLITE_OK) fail(file_, db_);
     }
     Statement(const Statement&) = delete;
     Statement& operator=(const Statement&) = delete;
@@ -47,17 +76,17 @@ public:
     Statement& bind(int index, std::string_view text) {
         if (sqlite3_bind_text(statement_, index, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT) !=
             SQLITE_OK)
-            fail(file_, db_, "bind");
+            fail(file_, db_);
         return *this;
     }
     Statement& bind(int index, std::int64_t number) {
-        if (sqlite3_bind_int64(statement_, index, number) != SQLITE_OK) fail(file_, db_, "bind");
+        if (sqlite3_bind_int64(statement_, index, number) != SQLITE_OK) fail(file_, db_);
         return *this;
     }
     /// Steps to the next row. False at the end.
     bool next() {
         const int code = sqlite3_step(statement_);
-        if (code != SQLITE_ROW && code != SQLITE_DONE) fail(file_, db_, sqlite3_sql(statement_));
+        if (code != SQLITE_ROW && code != SQLITE_DONE) fail(file_, db_);
         return code == SQLITE_ROW;
     }
     [[nodiscard]] std::int64_t integer(int column) { return sqlite3_column_int64(statement_, column); }
@@ -80,7 +109,7 @@ std::int64_t pragma(const std::string& file, sqlite3* db, const char* name) {
 }
 
 void execute(const std::string& file, sqlite3* db, const std::string& sql) {
-    if (sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(file, db, sql);
+    if (sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail(file, db);
 }
 
 /// Makes the tables in an empty file, and refuses a file of another program or version.
@@ -169,9 +198,11 @@ History::History(const std::filesystem::path& file, bool must_exist) : name_(fil
             "{}: no such file; expected a history that `gputomo scan --history` or `gputomo history --add` wrote",
             name_));
     sqlite3* db = nullptr;
-    const int code = sqlite3_open(name_.c_str(), &db);
+    // SQLite keeps nothing of a file without a name or with the name ":memory:", and reads "file:..." as a URI.
+    if (file.empty()) throw InputError("a history without a name; expected the name of a file");
+    const int code = sqlite3_open((file.is_absolute() ? file : "." / file).c_str(), &db);
     db_.reset(db);
-    if (code != SQLITE_OK) fail(name_, db, "open");
+    if (code != SQLITE_OK) fail(name_, db);
     sqlite3_busy_timeout(db, 5000);  // milliseconds; scans of several GPUs may end at the same time
     prepare(name_, db);
 }
@@ -184,6 +215,11 @@ Entry History::add(const machine::Machine& machine, const ScanLabel& label) {
         throw InputError(
             fmt::format("{}: a specimen whose name is not UTF-8; expected a name in UTF-8, such as the "
                         "GPU's UUID",
+                        name_));
+    if (has_control_characters(entry.specimen))
+        throw InputError(
+            fmt::format("{}: a specimen whose name has control characters; expected a name in one line, "
+                        "such as the GPU's UUID",
                         name_));
     if (entry.specimen.empty())
         throw InputError(

@@ -4,6 +4,7 @@
 #include "machine/origin_json.hpp"
 #include "machine/paths.hpp"
 #include "units/error.hpp"
+#include "units/json_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -214,11 +215,7 @@ private:
 
 Json parse_text(std::string_view text, std::string_view origin) {
     StructureCheck check(origin);
-    try {
-        return Json::parse(text, std::ref(check));
-    } catch (const Json::exception& e) {
-        throw InputError(fmt::format("{}: not valid JSON: {}", origin, e.what()));
-    }
+    return parse_json<Json>(text, origin, "a machine description", std::ref(check));
 }
 
 /// Keys are parts of paths such as operations[add.s32].latency, so they must not contain brackets or blanks.

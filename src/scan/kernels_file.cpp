@@ -4,6 +4,7 @@
 #include "machine/origin_json.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
+#include "units/json_text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -65,8 +66,8 @@ std::string to_json(const MeasuredKernels& measured) {
 }
 
 MeasuredKernels kernels_from_json(std::string_view text, std::string_view origin) {
+    const auto json = parse_json<Json>(text, origin, "throughputs of kernels");
     try {
-        const Json json = Json::parse(text);
         const JsonNode node(json, "");
         if (node.at("schema").text() != kKernelsSchema) node.at("schema").fail(kKernelsSchema);
         MeasuredKernels measured{
@@ -75,8 +76,6 @@ MeasuredKernels kernels_from_json(std::string_view text, std::string_view origin
         if (const auto found = node.find(member)) measured.origin = machine::origin_from(found->json(), member);
         for (const auto& kernel : node.at("kernels").elements()) measured.kernels.push_back(kernel_from(kernel));
         return measured;
-    } catch (const Json::exception& e) {
-        throw InputError(fmt::format("{}: not JSON: {}", origin, e.what()));
     } catch (const InputError& e) {
         throw InputError(fmt::format("{}: {}", origin, e.what()));
     }

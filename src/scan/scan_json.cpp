@@ -3,6 +3,7 @@
 #include "machine/origin_json.hpp"
 #include "scan/files.hpp"
 #include "units/error.hpp"
+#include "units/json_text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -115,6 +116,12 @@ results::Estimate estimate_from(const JsonNode& node) {
     e.confidence = node.at("confidence").number();
     if (const auto interval = node.find("interval")) e.interval = interval_from(*interval);
     if (const auto note = node.find("note")) e.note = note->text();
+    try {
+        machine::Machine probe;
+        add_estimate(probe, e);
+    } catch (const std::logic_error&) {  // a leaf that is none, or a value of another type
+        node.at("path").fail("a leaf of a machine description, and a value of its type");
+    }
     return e;
 }
 
@@ -248,11 +255,9 @@ std::string to_json(const Scan& scan) {
 }
 
 Scan scan_from_json(std::string_view text, std::string_view origin) {
+    const auto json = parse_json<Json>(text, origin, "a scan");  // must outlive the nodes, which point into it
     try {
-        const Json json = Json::parse(text);  // must outlive the nodes, which point into it
         return scan_from({json, {}});
-    } catch (const Json::exception& e) {
-        throw InputError(fmt::format("{}: not valid JSON: {}", origin, e.what()));
     } catch (const InputError& e) {
         throw InputError(fmt::format("{}: {}", origin, e.what()));
     }

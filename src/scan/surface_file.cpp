@@ -6,6 +6,7 @@
 #include "scan/gzip.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
+#include "units/json_text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -105,8 +106,8 @@ std::string to_json(const MixSurface& surface) {
 }
 
 MixSurface surface_from_json(std::string_view text, std::string_view origin) {
+    const auto json = parse_json<Json>(text, origin, "a surface of throughputs");
     try {
-        const Json json = Json::parse(text);
         const JsonNode node(json, "");
         if (node.at("schema").text() != kSurfaceSchema) node.at("schema").fail(kSurfaceSchema);
         MixSurface surface{.gpu = node.at("gpu").text(),
@@ -121,8 +122,6 @@ MixSurface surface_from_json(std::string_view text, std::string_view origin) {
         surface.warnings = node.at("warnings").texts();
         for (const auto& curve : node.at("curves").elements()) surface.curves.push_back(curve_from(curve));
         return surface;
-    } catch (const Json::exception& e) {
-        throw InputError(fmt::format("{}: not JSON: {}", origin, e.what()));
     } catch (const InputError& e) {
         throw InputError(fmt::format("{}: {}", origin, e.what()));
     }

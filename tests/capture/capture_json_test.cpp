@@ -64,7 +64,7 @@ TEST(CaptureIndex, ReadsBackWhatWasWritten) {
 }
 
 TEST(CaptureIndex, NamesTheFieldThatIsWrong) {
-    EXPECT_THAT(error_of("{"), HasSubstr("x.json: not JSON"));
+    EXPECT_THAT(error_of("{"), HasSubstr("x.json: line 1, column 2: not JSON"));
     EXPECT_THAT(error_of(with("1073741824", "10737e1824")), HasSubstr("x.json: not JSON")) << "too large a number";
     EXPECT_THAT(error_of(with("gputomo-capture-1", "other")), HasSubstr("x.json.schema"));
     EXPECT_THAT(error_of(with("\"process\":0", "\"process\":1")), HasSubstr("expected a number below 1"));

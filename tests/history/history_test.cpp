@@ -19,8 +19,10 @@ namespace gputomo::history {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 using testing::ThrowsMessage;
 
@@ -142,6 +144,27 @@ TEST_F(HistoryFile, RefusesASpecimenThatIsNotUtf8) {
     EXPECT_THAT(history.entries(), SizeIs(1));
 }
 
+TEST_F(HistoryFile, RefusesASpecimenThatWouldBreakATable) {
+    History history(file_);
+    for (const char* bad : {"two\nlines", "a\tb", "\x1b[31mred", "\x7f"})
+        EXPECT_THAT(
+            [&] {
+                history.add(gpu(1), {bad, "2026-01-01T00:00:00Z"});
+            },
+            ThrowsMessage<InputError>(HasSubstr("control characters; expected a name in one line")));
+    EXPECT_THAT(history.entries(), SizeIs(0));
+}
+
+TEST_F(HistoryFile, NamesThatSqliteTreatsApartAreFiles) {
+    EXPECT_THAT([&] { History nameless(""); }, ThrowsMessage<InputError>(HasSubstr("expected the name of a file")));
+    const auto here = std::filesystem::current_path();
+    std::filesystem::current_path(file_.parent_path());
+    History(":memory:").add(gpu(1), {"a", "2026-01-01T00:00:00Z"});
+    EXPECT_THAT(History(":memory:", true).entries(), SizeIs(1));
+    std::filesystem::remove(":memory:");
+    std::filesystem::current_path(here);
+}
+
 TEST_F(HistoryFile, EachOutlierIsReportedOnceWithTheFleetsValue) {
     History history(file_);
     for (const char* specimen : {"a", "b", "c", "d"}) history.add(gpu(23), {specimen, "2026-01-01T00:00:00Z"});
@@ -215,7 +238,9 @@ TEST_F(HistoryFile, RefusesFilesThatAreNoHistory) {
     EXPECT_THAT([&] { History missing(file_, true); }, ThrowsMessage<InputError>(HasSubstr("no such file")));
     std::ofstream(file_) << "this is not a database, however long one makes it; it goes on for more than a header of "
                             "one hundred bytes and then some\n";
-    EXPECT_THAT([&] { History text(file_); }, ThrowsMessage<InputError>(HasSubstr("expected a history file")));
+    EXPECT_THAT([&] { History text(file_); },
+                ThrowsMessage<InputError>(
+                    AllOf(HasSubstr("is no history; expected a history file"), Not(HasSubstr("PRAGMA")))));
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST(MachineJson, FormatsMachineFilesAsToJsonDoes) {
 }
 
 TEST(MachineJson, NamesFileFieldAndExpectationInErrors) {
-    EXPECT_THAT(error_of("{"), HasSubstr("card.json: not valid JSON"));
+    EXPECT_THAT(error_of("{"), HasSubstr("card.json: line 1, column 2: not JSON"));
     EXPECT_THAT(error_of("{}"), HasSubstr("schema: found none; expected \"gputomo-machine-1\""));
     EXPECT_THAT(error_of(with(R"("caches":{"l1":{"linee":{}}})")), HasSubstr("caches.l1.linee: unknown field"));
     EXPECT_THAT(error_of(with(R"("cachez":{})")), HasSubstr("cachez: unknown section"));
@@ -150,7 +150,7 @@ TEST(MachineJson, ChecksTheLargestNumbersWithoutOverflow) {
     EXPECT_THAT(error_of(with(R"("clock":{"resolution":{"value":9223372036854775808,"unit":"cycles","source":"s"}})")),
                 HasSubstr("expected an integer"));
     EXPECT_THAT(error_of(with(R"("clock":{"sm_mhz":{"value":1e999,"unit":"MHz","source":"s"}})")),
-                HasSubstr("not valid JSON"));
+                HasSubstr("not JSON"));
 }
 
 TEST(MachineJson, RefusesReplacementAndIndexLeavesThatDoNotFitTheGeometry) {

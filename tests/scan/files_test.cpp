@@ -188,6 +188,10 @@ TEST(ScanJson, NamesTheFieldOfABrokenFile) {
         {R"("value":38)", R"("value":[1,"two"])",
          "experiments[0].estimates[0].value: ", "a list of numbers or strings"},
         {R"("value":38)", R"("value":[])", "experiments[0].estimates[0].value: ", "a list of numbers or strings"},
+        {R"("value":38,)", R"("value":[38],)",
+         "experiments[0].estimates[0].path: ", "a leaf of a machine description, and a value of its type"},
+        {R"("path":"shared.latency",)", R"("path":"shared.delay",)",
+         "experiments[0].estimates[0].path: ", "a leaf of a machine description, and a value of its type"},
         {R"("value":38,)", "", "experiments[0].estimates[0].value: ", "missing"},
         {R"({"empty":"strings"})", R"({"empty":"things"})", "experiments[0].estimates[6].value.empty: ", "strings"},
         {R"([37.5,38.5])", "[37.5]", "experiments[0].estimates[0].interval: ", "[low, high]"},
@@ -211,7 +215,7 @@ TEST(ScanJson, NamesTheFieldOfABrokenFile) {
 TEST(ScanJson, RefusesWhatIsNoJsonObject) {
     for (const char* text : {"", "{", "\xff", "{\"schema\":\"gputomo-scan-1\""})
         EXPECT_THAT([&] { (void)scan_from_json(text, "x.json"); },
-                    ThrowsMessage<InputError>(StartsWith("x.json: not valid JSON: ")))
+                    ThrowsMessage<InputError>(AllOf(StartsWith("x.json: "), HasSubstr("not JSON: "))))
             << text;
     for (const char* text : {"[]", "null", "3"})
         EXPECT_THAT([&] { (void)scan_from_json(text, "x.json"); },

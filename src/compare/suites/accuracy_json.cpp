@@ -3,6 +3,7 @@
 #include "files/json_node.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
+#include "units/json_text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -121,12 +122,7 @@ void restore_answers(std::span<Scored> scored, const std::filesystem::path& file
 
 void restore_answers(std::span<Scored> scored, std::string_view text, const std::string& name,
                      const AccuracyOrigin& origin) {
-    Json json;
-    try {
-        json = Json::parse(text);
-    } catch (const Json::exception& e) {
-        throw InputError(fmt::format("{}: not JSON; expected results of `gputomo accuracy` ({})", name, e.what()));
-    }
+    const auto json = parse_json<Json>(text, name, "results of `gputomo accuracy`");
     const JsonNode node(json, name);
     if (node.at("schema").text() != kAccuracySchema) node.at("schema").fail(fmt::format("\"{}\"", kAccuracySchema));
     if (const auto other = origin_of(node); other != origin)

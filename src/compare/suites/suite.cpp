@@ -3,6 +3,7 @@
 #include "files/json_node.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
+#include "units/json_text.hpp"
 #include "units/sha256.hpp"
 
 #include <fmt/format.h>
@@ -50,12 +51,7 @@ std::vector<SuiteEntry> read_suite(const std::filesystem::path& file, const std:
 
 std::vector<SuiteEntry> suite_of(std::string_view text, const std::string& origin, const std::string& gpu,
                                  bool held_out) {
-    Json json;
-    try {
-        json = Json::parse(text);
-    } catch (const Json::exception& e) {
-        throw InputError(fmt::format("{}: not JSON; expected a suite ({})", origin, e.what()));
-    }
+    const auto json = parse_json<Json>(text, origin, "a suite");
     const JsonNode node(json, origin);
     if (node.at("schema").text() != "gputomo-suite-1") node.at("schema").fail("\"gputomo-suite-1\"");
     std::vector<SuiteEntry> entries;

@@ -3,6 +3,7 @@
 #include "files/json_node.hpp"
 #include "predict/static/listing.hpp"
 #include "predict/static/sass_code.hpp"
+#include "units/json_text.hpp"
 
 #include <fmt/ranges.h>
 
@@ -137,11 +138,9 @@ Paper paper_from(const JsonNode& node) {
 }  // namespace
 
 Paper paper_from_json(std::string_view text, std::string_view origin) {
+    const auto json = parse_json<Json>(text, origin, "a paper");  // outlives the nodes that point into it
     try {
-        const Json json = Json::parse(text);  // outlives the nodes that point into it
         return paper_from({json, {}});
-    } catch (const Json::exception& e) {
-        throw InputError(fmt::format("{}: not valid JSON: {}", origin, e.what()));
     } catch (const InputError& e) {
         throw InputError(fmt::format("{}: {}", origin, e.what()));
     }
