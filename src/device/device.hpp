@@ -41,7 +41,12 @@ enum class Attribute {
     memory_bus_width_bits,
     l2_cache_bytes,
     total_memory_bytes,
-    max_grid_x,
+    max_grid_x,  ///< blocks
+    max_grid_y,
+    max_grid_z,
+    max_block_x,  ///< threads
+    max_block_y,
+    max_block_z,
     concurrent_kernels,
     virtual_memory_management,  ///< 1 if map_aliased() works
 };

@@ -36,6 +36,21 @@ std::optional<std::int64_t> memory_attribute(const machine::Memory& memory, Attr
     return std::llround(*memory.peak_bandwidth * 1e6 * kBitsPerByte / kTransfersPerClock / static_cast<double>(bits));
 }
 
+/// The largest launch (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"). Grids of compute
+/// capability 1 have 65,535 blocks in x at most; the simulated ones take as many as later GPUs, since the simulator
+/// keeps no table of blocks.
+std::int64_t most_of_launch(const machine::Machine& machine, Attribute attribute) {
+    constexpr std::int64_t kMostX = 0x7FFFFFFF, kMostYz = 65535, kMostBlockZ = 64;
+    const bool is_first = machine.identity.compute_capability_major.value_or(0) == 1;
+    switch (attribute) {
+        case Attribute::max_grid_x: return kMostX;
+        case Attribute::max_grid_y: return kMostYz;
+        case Attribute::max_grid_z: return is_first ? 1 : kMostYz;
+        case Attribute::max_block_z: return kMostBlockZ;
+        default: return is_first ? 512 : 1024;
+    }
+}
+
 }  // namespace
 
 std::uint64_t memory_bytes(const machine::Machine& machine) {
@@ -66,7 +81,12 @@ std::optional<std::int64_t> attribute_of(const machine::Machine& machine, Attrib
         case Attribute::max_shared_memory_per_multiprocessor: return known(shared.capacity);
         case Attribute::clock_rate_khz: return static_cast<std::int64_t>(*machine.clock.sm_mhz * 1000);
         case Attribute::total_memory_bytes: return static_cast<std::int64_t>(memory_bytes(machine));
-        case Attribute::max_grid_x: return 0x7FFFFFFF;
+        case Attribute::max_grid_x:
+        case Attribute::max_grid_y:
+        case Attribute::max_grid_z:
+        case Attribute::max_block_x:
+        case Attribute::max_block_y:
+        case Attribute::max_block_z: return most_of_launch(machine, attribute);
         case Attribute::concurrent_kernels: return 0;
         case Attribute::virtual_memory_management: return has_virtual_mapping(machine) ? 1 : 0;
         case Attribute::memory_clock_rate_khz:

@@ -54,6 +54,11 @@ void attributes(Device& device, Report& report) {
         {"l2_cache_bytes", Attribute::l2_cache_bytes},
         {"total_memory_bytes", Attribute::total_memory_bytes},
         {"max_grid_x", Attribute::max_grid_x},
+        {"max_grid_y", Attribute::max_grid_y},
+        {"max_grid_z", Attribute::max_grid_z},
+        {"max_block_x", Attribute::max_block_x},
+        {"max_block_y", Attribute::max_block_y},
+        {"max_block_z", Attribute::max_block_z},
         {"concurrent_kernels", Attribute::concurrent_kernels},
         {"virtual_memory_management", Attribute::virtual_memory_management},
     };

@@ -50,6 +50,11 @@ constexpr std::array kAttributes{
     AttributeRow{Attribute::memory_bus_width_bits, 37},
     AttributeRow{Attribute::l2_cache_bytes, 38},
     AttributeRow{Attribute::max_grid_x, 5},
+    AttributeRow{Attribute::max_grid_y, 6},
+    AttributeRow{Attribute::max_grid_z, 7},
+    AttributeRow{Attribute::max_block_x, 2},
+    AttributeRow{Attribute::max_block_y, 3},
+    AttributeRow{Attribute::max_block_z, 4},
     AttributeRow{Attribute::concurrent_kernels, 31},
     AttributeRow{Attribute::virtual_memory_management, abi::kAttributeVirtualMemoryManagement},
 };

@@ -6,6 +6,7 @@
 #include "sim/machine_code/flow.hpp"
 #include "sim/machine_code/launch_state.hpp"
 #include "sim/machine_code/paths.hpp"
+#include "sim/machine_code/refused_instruction.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -143,10 +144,8 @@ private:
             case Flow::trap:
                 throw DeviceError(fmt::format("{}: the kernel stopped itself (trap or failed assertion)", where(at)));
             case Flow::refused:
-                throw DeviceError(
-                    fmt::format("{} cannot be executed: {}. Run the kernel's PTX instead, or report this "
-                                "instruction",
-                                where(at), step.refusal));
+                throw RefusedInstruction(
+                    fmt::format("{} cannot be executed: {}. Report this instruction", where(at), step.refusal));
             default:
                 machine_code::follow(warp(), paths(), step, at, taken);
                 if (step.flow == Flow::exit) arrive_all();

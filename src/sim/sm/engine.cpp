@@ -1,5 +1,6 @@
 // The event loop: which scheduler issues next.
 #include "sim/sm/engine.hpp"
+#include "sim/machine_code/refused_instruction.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -24,6 +25,8 @@ LaunchTime Engine::run() {
         place_initial_blocks();
         run_events();
     } catch (const TimeLimitError&) {
+        throw;
+    } catch (const RefusedInstruction&) {
         throw;
     } catch (const DeviceError& error) {
         if (!sampler_ || !sampler_->skipped()) throw;

@@ -129,6 +129,8 @@ private:
     // ---- barriers (sass_barriers.cpp)
     void meet_block(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
 
+    /// Says where a lane failed, and why.
+    [[nodiscard]] std::string failure(const Warp& warp, std::size_t at, int lane, const std::string& what) const;
     [[noreturn]] void fail(const Warp& warp, std::size_t at, int lane, const std::string& what) const;
 
     const LoadedMachineCode& kernel_;

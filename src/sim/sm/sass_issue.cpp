@@ -4,6 +4,7 @@
 #include "sass/form.hpp"
 #include "sim/exec/lane_fault.hpp"
 #include "sim/machine_code/launch_state.hpp"
+#include "sim/machine_code/refused_instruction.hpp"
 #include "sim/sm/sass_engine.hpp"
 #include "sim/sm/sass_slots.hpp"
 #include "units/error.hpp"
@@ -312,10 +313,10 @@ void SassEngine::go(Warp& warp, const Step& step, std::size_t at, std::uint32_t 
         return;
     }
     if (step.flow == Flow::refused)
-        fail(warp, at, std::countr_zero(mask),
-             fmt::format("an instruction that cannot be executed ({}); run the kernel's PTX instead, or report this "
-                         "instruction,",
-                         step.refusal));
+        throw RefusedInstruction(
+            fmt::format("{}; report this instruction",
+                        failure(warp, at, std::countr_zero(mask),
+                                fmt::format("an instruction that cannot be executed ({})", step.refusal))));
     if (step.flow == Flow::trap) fail(warp, at, std::countr_zero(mask), "trap");
     const std::uint32_t taken = machine_code::taken_lanes(warp.state, step, mask);
     if (step.flow == Flow::block_barrier) return meet_block(warp, step, at, taken, now);
@@ -358,13 +359,17 @@ std::string SassEngine::operands_of(const ResidentWarp& resident) const {
                        warp.barriers.released(kAll, false, 0), warp.memory_done);
 }
 
-void SassEngine::fail(const Warp& warp, std::size_t at, int lane, const std::string& what) const {
+std::string SassEngine::failure(const Warp& warp, std::size_t at, int lane, const std::string& what) const {
     const Block& block = blocks_[warp.block];
-    throw DeviceError(fmt::format("launch of {}: {} by block ({}, {}, {}) thread {}: {}", shape_.name, what,
-                                  block.coordinates[0], block.coordinates[1], block.coordinates[2],
-                                  warp.in_block * kWarpSize + static_cast<std::uint32_t>(lane),
-                                  at < program_.steps.size() ? machine_code::text_of(program_, at)
-                                                             : fmt::format("at {:#x}", at * sass::kInstructionBytes)));
+    return fmt::format("launch of {}: {} by block ({}, {}, {}) thread {}: {}", shape_.name, what, block.coordinates[0],
+                       block.coordinates[1], block.coordinates[2],
+                       warp.in_block * kWarpSize + static_cast<std::uint32_t>(lane),
+                       at < program_.steps.size() ? machine_code::text_of(program_, at)
+                                                  : fmt::format("at {:#x}", at * sass::kInstructionBytes));
+}
+
+void SassEngine::fail(const Warp& warp, std::size_t at, int lane, const std::string& what) const {
+    throw DeviceError(failure(warp, at, lane, what));
 }
 
 }  // namespace gputomo::sim
