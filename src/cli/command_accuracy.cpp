@@ -3,7 +3,9 @@
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
+#include "cli/terminal/exits.hpp"
 #include "cli/terminal/help.hpp"
+#include "cli/terminal/messages.hpp"
 #include "compare/suites/accuracy.hpp"
 #include "compare/suites/accuracy_json.hpp"
 #include "files/output_file.hpp"
@@ -11,9 +13,11 @@
 #include "units/workers.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -41,11 +45,17 @@ std::vector<compare::SuiteEntry> entries_to_score(const AccuracyOptions& options
     const auto add = [&](const std::filesystem::path& file, bool held_out) {
         for (auto& entry : compare::read_suite(file, options.gpu, held_out)) entries.push_back(std::move(entry));
     };
+    bool has_held_out = false;
     for (const std::filesystem::path file : options.suites) {
         add(file, false);
         const auto other = file.parent_path() / "held-out" / file.filename();
-        if (options.held_out && std::filesystem::exists(other)) add(other, true);
+        if (!options.held_out || !std::filesystem::exists(other)) continue;
+        add(other, true);
+        has_held_out = true;
     }
+    if (options.held_out && !has_held_out)
+        throw InputError(fmt::format("--held-out: {} has no such entries; expected them in held-out/ beside it",
+                                     options.suites.front()));
     if (entries.empty())
         throw InputError(fmt::format("{}: no entry that the GPU '{}' measured; expected one such as h200",
                                      options.suites.front(), options.gpu));
@@ -68,12 +78,23 @@ public:
             compare::restore_answers(scored_, options.results, origin_);
     }
 
+    /// Throws InputError where no entry has a capture or a kept answer.
     void run() {
+        refuse_no_capture();
         const auto tasks = open_tasks();
         spread(
             static_cast<int>(tasks.size()), static_cast<unsigned>(options_.jobs),
             [&](int i) { answer(tasks[static_cast<std::size_t>(i)]); },
-            [&](int done) { fmt::print(stderr, "{} of {} answers\n", done, tasks.size()); });
+            [&](int done) {
+                out::say("{} of {} done: {} answers, {} failures", done, tasks.size(), answers_.load(),
+                         failures_.load());
+            });
+    }
+    [[nodiscard]] bool has_answer() const {
+        return std::ranges::any_of(scored_, [](const compare::Scored& one) {
+            return std::ranges::any_of(one.answers,
+                                       [](const auto& answer) { return answer && answer->failure.empty(); });
+        });
     }
 
     [[nodiscard]] const std::vector<compare::Scored>& scored() const { return scored_; }
@@ -84,6 +105,17 @@ private:
         compare::Scored* scored = nullptr;
         compare::Method method = compare::Method::simulation;
     };
+
+    void refuse_no_capture() const {
+        const bool has_capture = std::ranges::any_of(scored_, [&](const compare::Scored& one) {
+            return std::filesystem::exists(compare::capture_folder(options_.captures, one.entry));
+        });
+        if (!has_capture && !has_answer())
+            throw InputError(
+                fmt::format("--captures {}: has no capture of the {} kernels in {}; expected the folder "
+                            "that `scripts/measure_suites.py capture` has written",
+                            options_.captures, scored_.size(), fmt::join(options_.suites, ", ")));
+    }
 
     /// Answers that are not known yet, and failures: a later call may have the capture or the time that an earlier one
     /// lacked. The longest launches come first, so that no core waits for one of them at the
@@ -124,6 +156,7 @@ private:
         }
         given.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         const std::lock_guard guard(mutex_);
+        ++(given.failure.empty() ? answers_ : failures_);
         task.scored->answer(task.method) = std::move(given);
         if (lost) task.scored->lost = *std::move(lost);
         if (!options_.results.empty()) files::write_whole(options_.results, json().dump(2) + "\n");
@@ -157,6 +190,7 @@ private:
     compare::AccuracyOrigin origin_;
     std::vector<compare::Scored> scored_;
     std::mutex mutex_;
+    std::atomic<int> answers_ = 0, failures_ = 0;  ///< of this run
 };
 
 int run_accuracy(const AccuracyOptions& options) {
@@ -173,8 +207,8 @@ int run_accuracy(const AccuracyOptions& options) {
     if (options.json)
         print_json(scorer.json(), origin_of_command());
     else if (options.out.empty())
-        fmt::print("{}", page);
-    return 0;
+        out::print("{}", page);
+    return scorer.has_answer() ? kDone : kFailed;
 }
 
 }  // namespace
@@ -206,9 +240,9 @@ void add_accuracy(CLI::App& parent, Action& action) {
         .capture_default_str()
         .positive();
     auto above = command.add_option("--sample-above", options->sample_above, kSampleAboveHelp);
-    above.capture_default_str().seed();
+    above.capture_default_str();
     command.add_flag("--whole", options->whole, "simulate all blocks of every launch").excludes(above);
-    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str().seed();
+    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
     command.add_flag("--json", options->json, "print JSON instead of the page");
     command.add_option("--out", options->out, "file for the page, in Markdown");
     command.runs(action, [options] { return run_accuracy(*options); });

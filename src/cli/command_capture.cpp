@@ -3,6 +3,7 @@
 #include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/exits.hpp"
+#include "cli/terminal/messages.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +30,11 @@ struct CaptureOptions {
     std::int64_t time_limit_s = 600;
     std::string launches = "0:1";
     bool no_memory = false;
+    Ways usage{{"a program", "--reduce"}};
 };
+
+/// Bits of CaptureOptions::usage.
+constexpr unsigned kOfProgram = 1, kOfReduction = 2;
 
 /// What the launches of one kernel have in common.
 struct CapturedKernel {
@@ -80,18 +85,19 @@ std::vector<CapturedKernel> captured_kernels(const capture::Capture& made) {
 /// The first words of a kernel's name, which template arguments can make very long.
 std::string shortened_name(const std::string& name) {
     constexpr std::size_t kWidth = 56;
-    return name.size() <= kWidth ? name : name.substr(0, kWidth - 3) + "...";
+    const auto shown = out::one_line(name);
+    return shown.size() <= kWidth ? shown : shown.substr(0, kWidth - 3) + "...";
 }
 
 void print_captured_kernels(const capture::Capture& made) {
-    fmt::print("{:<56} {:>8} {:>14} {:>12} {:>11} {:>11} {:>9}  {}\n", "kernel", "launches", "first grid", "block",
+    out::print("{:<56} {:>8} {:>14} {:>12} {:>11} {:>11} {:>9}  {}\n", "kernel", "launches", "first grid", "block",
                "total us", "mean us", "memory MB", "code");
     for (const auto& row : captured_kernels(made)) {
         const auto& kernel = made.kernels[static_cast<std::size_t>(row.kernel)];
         const std::string mean = row.timed == 0 ? "-" : fmt::format("{:.2f}", row.us / static_cast<double>(row.timed));
         const std::string code =
             kernel.module ? made.modules[static_cast<std::size_t>(*kernel.module)].format : "none: " + kernel.missing;
-        fmt::print("{:<56} {:>8} {:>14} {:>12} {:>11.2f} {:>11} {:>9.2f}  {}\n", shortened_name(kernel.readable),
+        out::print("{:<56} {:>8} {:>14} {:>12} {:>11.2f} {:>11} {:>9.2f}  {}\n", shortened_name(kernel.readable),
                    row.launches, shape_text(row.first->grid), shape_text(row.first->block), row.us, mean,
                    static_cast<double>(row.stored) / 1e6, code);
     }
@@ -103,8 +109,8 @@ void print_capture_summary(const capture::Capture& made) {
     for (const auto& launch : made.launches)
         if (launch.graph) ++graphs, graph_us += launch.us.value_or(0);
     for (const auto& file : made.memory) memory += file.bytes;
-    if (graphs != 0) fmt::print("{} starts of graphs took {:.2f} us; their kernels have no times\n", graphs, graph_us);
-    fmt::print("{} launches of {} kernels in {} processes and {:.1f} s, {} modules, {:.1f} MB of memory: {}\n",
+    if (graphs != 0) out::print("{} starts of graphs took {:.2f} us; their kernels have no times\n", graphs, graph_us);
+    out::print("{} launches of {} kernels in {} processes and {:.1f} s, {} modules, {:.1f} MB of memory: {}\n",
                made.launches.size(), made.kernels.size(), made.processes.size(), made.header.wall_seconds,
                made.modules.size(), static_cast<double>(memory) / 1e6, made.folder.string());
 }
@@ -116,11 +122,11 @@ std::string reduction_text(const capture::Reduction& reduction) {
 }
 
 void print_reduction(const capture::Capture& made) {
-    fmt::print("{:<56} {:>14} {:>12} {:>13} {:>11} {:>11}  {}\n", "kernel", "grid", "block", "instructions",
+    out::print("{:<56} {:>14} {:>12} {:>13} {:>11} {:>11}  {}\n", "kernel", "grid", "block", "instructions",
                "memory MB", "kept MB", "reduction");
     for (const auto& launch : made.launches) {
         const auto& kernel = made.kernels[static_cast<std::size_t>(launch.kernel->kernel)];
-        fmt::print("{:<56} {:>14} {:>12} {:>13} {:>11.3f} {:>11.3f}  {}\n", shortened_name(kernel.readable),
+        out::print("{:<56} {:>14} {:>12} {:>13} {:>11.3f} {:>11.3f}  {}\n", shortened_name(kernel.readable),
                    shape_text(launch.kernel->grid), shape_text(launch.kernel->block), launch.reduction->instructions,
                    static_cast<double>(launch.reduction->bytes) / 1e6,
                    static_cast<double>(launch.reduction->kept) / 1e6, reduction_text(*launch.reduction));
@@ -156,23 +162,24 @@ void print_what_stays(const capture::Recorded& recording, const std::string& fol
     const std::string older = recording.keeps_older ? fmt::format("the capture that {} had is unchanged", folder)
                                                     : fmt::format("nothing was written to {}", folder);
     if (made.launches.empty())
-        fmt::print(stderr,
-                   "gputomo: {} and launched no kernel that was recorded; {}. It may have used no GPU, or --kernel may "
-                   "match none of its kernels. The recording library cannot be loaded into a program that is "
-                   "statically linked or runs with other rights.\n",
-                   why, older);
+        out::say(
+            "gputomo: {} and launched no kernel that was recorded; {}. It may have used no GPU, or --kernel may "
+            "match none of its kernels. The recording library cannot be loaded into a program that is "
+            "statically linked or runs with other rights.",
+            why, older);
     else if (recording.keeps_older)
-        fmt::print(stderr,
-                   "gputomo: {} after {} launches, which are in {}; {}. Use that folder as it is, or move it to "
-                   "another place.\n",
-                   why, made.launches.size(), made.folder.string(), older);
+        out::say(
+            "gputomo: {} after {} launches, which are in {}; {}. Use that folder as it is, or move it to "
+            "another place.",
+            why, made.launches.size(), made.folder.string(), older);
     else if (recording.interrupted)
-        fmt::print(stderr, "gputomo: {} after {} launches, which are in {}\n", why, made.launches.size(),
-                   made.folder.string());
+        out::say("gputomo: {} after {} launches, which are in {}", why, made.launches.size(), made.folder.string());
 }
 
 int run_capture(CaptureOptions& chosen) {
-    if (!chosen.reduction.in.empty()) return reduce_capture(chosen);
+    const bool reduces = !chosen.reduction.in.empty();
+    chosen.usage.check(reduces ? kOfReduction : kOfProgram);
+    if (reduces) return reduce_capture(chosen);
     if (chosen.options.command.empty())
         throw InputError("program: missing; expected the program to record after --, or --reduce with a capture");
     chosen.options.launches = capture::selection(chosen.launches);
@@ -205,29 +212,38 @@ void add_capture(CLI::App& parent, Action& action) {
     command
         .add_option("--launches", chosen->launches,
                     "FIRST[:COUNT]: store memory of these launches of each kernel and shape, counted from 0")
-        .capture_default_str();
-    command.add_option("--max-memory", options.memory, "most bytes of memory that each process stores")
         .capture_default_str()
-        .seed();
-    command.add_flag("--results", options.results,
-                     "also store the same memory after each of these launches, to compare a simulation's with it");
-    command.add_flag("--no-memory", chosen->no_memory, "store no memory: only shapes, parameters, code and times");
+        .only_for(chosen->usage, kOfProgram);
+    auto most = command.add_option("--max-memory", options.memory, "most bytes of memory that each process stores");
+    most.capture_default_str().only_for(chosen->usage, kOfProgram);
+    auto results =
+        command.add_flag("--results", options.results,
+                         "also store the same memory after each of these launches, to compare a simulation's with it");
+    results.only_for(chosen->usage, kOfProgram);
+    command.add_flag("--no-memory", chosen->no_memory, "store no memory: only shapes, parameters, code and times")
+        .excludes(most)
+        .excludes(results)
+        .only_for(chosen->usage, kOfProgram);
     command.add_option("--reduce", chosen->reduction.in,
                        "run no program, but write a smaller capture of the one in this folder, without memory that "
                        "decides neither what is executed nor where it reads and writes");
     command
         .add_option("--launch", chosen->launch_numbers,
                     "with --reduce: only this launch, by its number in the capture; given once for each")
-        .one_value_each();
+        .one_value_each()
+        .only_for(chosen->usage, kOfReduction);
     command
         .add_option("--time-limit", chosen->time_limit_s,
                     "with --reduce: longest time that one launch may take, in seconds; then all of its memory is kept")
         .capture_default_str()
-        .positive();
-    command.add_flag("--unproven", chosen->reduction.unproven,
-                     "with --reduce: also leave out large buffers of launches that cannot be executed here, or not in "
-                     "time; the capture says so");
-    command.add_option("program", options.command, "the program and its arguments, after --")
+        .positive()
+        .only_for(chosen->usage, kOfReduction);
+    command
+        .add_flag("--unproven", chosen->reduction.unproven,
+                  "with --reduce: also leave out large buffers of launches that cannot be executed here, or not in "
+                  "time; the capture says so")
+        .only_for(chosen->usage, kOfReduction);
+    command.add_command_line("program", options.command, "the program and its arguments, after --")
         .expected(1, kMostArguments);
     command.runs(action, [chosen] { return run_capture(*chosen); });
 }

@@ -1,6 +1,7 @@
 #include "cli/inputs/machines.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
+#include "cli/terminal/messages.hpp"
 #include "machine/diff.hpp"
 #include "machine/json.hpp"
 
@@ -19,7 +20,7 @@ struct DiffArguments {
 
 /// Says where and when a description was measured, which is no difference.
 void print_origin(std::string_view which, const machine::Machine& machine) {
-    if (machine.origin) fmt::print("{:<10} {}\n", which, results::summary(*machine.origin));
+    if (machine.origin) out::print("{:<10} {}\n", which, results::summary(*machine.origin));
 }
 
 int print_diff(const DiffArguments& arguments) {
@@ -29,12 +30,12 @@ int print_diff(const DiffArguments& arguments) {
     const auto result = machine::diff(a, b, {.tolerance = arguments.tolerance});
     for (const auto& row : result.differing) {
         const auto [first, second] = machine::value_texts(row);
-        fmt::print("differs    {:<44} {} | {} {}\n", row.path, first, second, machine::unit_name(row.unit));
+        out::print("differs    {:<44} {} | {} {}\n", row.path, first, second, machine::unit_name(row.unit));
     }
-    for (const auto& path : result.undecided) fmt::print("undecided  {}\n", path);
-    for (const auto& path : result.only_a) fmt::print("only first {}\n", path);
-    for (const auto& path : result.only_b) fmt::print("only second {}\n", path);
-    fmt::print("{} equal, {} differ, {} undecided, {} only in the first, {} only in the second\n", result.equal,
+    for (const auto& path : result.undecided) out::print("undecided  {}\n", path);
+    for (const auto& path : result.only_a) out::print("only first {}\n", path);
+    for (const auto& path : result.only_b) out::print("only second {}\n", path);
+    out::print("{} equal, {} differ, {} undecided, {} only in the first, {} only in the second\n", result.equal,
                result.differing.size(), result.undecided.size(), result.only_a.size(), result.only_b.size());
     const bool extra = arguments.strict && !(result.only_a.empty() && result.only_b.empty());
     return result.differing.empty() && !extra ? 0 : 1;

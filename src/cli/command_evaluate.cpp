@@ -4,6 +4,7 @@
 #include "cli/options.hpp"
 #include "cli/terminal/ending.hpp"
 #include "cli/terminal/help.hpp"
+#include "cli/terminal/messages.hpp"
 #include "cli/terminal/progress.hpp"
 #include "compare/mixes/evaluation.hpp"
 #include "machine/json.hpp"
@@ -33,7 +34,11 @@ struct EvaluateOptions {
     std::uint64_t seed = 1;
     int noise = 0;
     bool json = false;
+    Ways usage{{"a device (without --surface)", "--surface"}};
 };
+
+/// Bits of EvaluateOptions::usage.
+constexpr unsigned kOnDevice = 1, kOfSurface = 2;
 
 /// Reads the description that --machine names, or measures what the models need.
 machine::Machine machine_for(const EvaluateOptions& options, device::Device& device, Progress& progress) {
@@ -73,15 +78,15 @@ void print(const EvaluateOptions& options, const models::Parameters& parameters,
     if (options.json)
         print_json(compare::evaluation_json(evaluation), origin);
     else
-        fmt::print("{}", compare::evaluation_table(evaluation));
+        out::print("{}", compare::evaluation_table(evaluation));
 }
 
 int evaluate_recorded(const EvaluateOptions& options) {
     const auto parameters = parameters_for(options, machine_named(options.machine));
     const auto surface = scan::load_surface(options.surface);
     if (surface.gpu != parameters.gpu)
-        fmt::print(stderr, "warning: {} was measured on {}, but {} describes {}\n", options.surface, surface.gpu,
-                   options.machine, parameters.gpu);
+        throw InputError(fmt::format("{}: was measured on {}; expected a surface of {}, which {} describes",
+                                     options.surface, surface.gpu, parameters.gpu, options.machine));
     print(options, parameters, surface, origin_of_command());
     return 0;
 }
@@ -106,6 +111,7 @@ int evaluate_measured(const EvaluateOptions& options) {
 }
 
 int run_evaluation(const EvaluateOptions& options) {
+    options.usage.check(options.surface.empty() ? kOnDevice : kOfSurface);
     check(options);
     return options.surface.empty() ? evaluate_measured(options) : evaluate_recorded(options);
 }
@@ -115,7 +121,9 @@ int run_evaluation(const EvaluateOptions& options) {
 void add_evaluate(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<EvaluateOptions>();
     Command command(parent, "evaluate", "Judge models of latency hiding on measured instruction mixes");
-    command.add_option("--device", options->device, kDeviceHelp).capture_default_str();
+    command.add_option("--device", options->device, kDeviceHelp)
+        .capture_default_str()
+        .only_for(options->usage, kOnDevice);
     command.add_option("--machine", options->machine,
                        "machine.json or sim:NAME that gives the models their parameters (default: measured on the "
                        "device)");
@@ -133,10 +141,13 @@ void add_evaluate(CLI::App& parent, Action& action) {
         .add_option("--ilp", options->mixes.chains,
                     "independent dependence chains of each warp (instruction-level parallelism), 1 to 8")
         .capture_default_str();
-    command.add_option("--turn", options->mixes.loop_length, kLoopLengthHelp).range(16, 1000);
-    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
-    command.add_option("--noise", options->noise, kNoiseHelp).capture_default_str();
-    command.add_flag("--quick", options->mixes.quick, "measure fewer alphas, with fewer repetitions");
+    command.add_option("--turn", options->mixes.loop_length, kLoopLengthHelp)
+        .range(16, 1000)
+        .only_for(options->usage, kOnDevice);
+    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str().only_for(options->usage, kOnDevice);
+    command.add_option("--noise", options->noise, kNoiseHelp).capture_default_str().only_for(options->usage, kOnDevice);
+    command.add_flag("--quick", options->mixes.quick, "measure fewer alphas, with fewer repetitions")
+        .only_for(options->usage, kOnDevice);
     command.add_flag("--json", options->json, "print JSON, with the measured throughputs, instead of tables");
     command.runs(action, [options] { return run_evaluation(*options); });
 }

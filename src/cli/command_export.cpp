@@ -1,6 +1,7 @@
 #include "cli/inputs/machines.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
+#include "cli/terminal/messages.hpp"
 #include "exports/exports.hpp"
 #include "machine/json.hpp"
 
@@ -20,7 +21,7 @@ struct ExportArguments {
 int print_export(const ExportArguments& arguments) {
     const auto machine = machine_named(arguments.file);
     for (const auto& format : exports::catalogue())
-        if (format.name == arguments.format) fmt::print("{}", format.text(machine));
+        if (format.name == arguments.format) out::print("{}", format.text(machine));
     return 0;
 }
 

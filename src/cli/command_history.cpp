@@ -2,6 +2,7 @@
 #include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
+#include "cli/terminal/messages.hpp"
 #include "files/output_file.hpp"
 #include "history/history.hpp"
 #include "machine/json.hpp"
@@ -29,7 +30,7 @@ Json entry_json(const history::Entry& entry) {
 }
 
 std::string entry_text(const history::Entry& entry) {
-    return fmt::format("{}  {}  {}", entry.time, entry.kind, entry.specimen);
+    return out::one_line(fmt::format("{}  {}  {}", entry.time, entry.kind, entry.specimen));
 }
 
 void print_rows(std::string_view what, const Json& rows) {
@@ -58,7 +59,7 @@ int add_scan_file(const HistoryArguments& arguments) {
     history::History history(arguments.file);
     const auto measured = machine.origin ? machine.origin->date : std::string();
     const auto entry = history.add(machine, {arguments.specimen, arguments.time.empty() ? measured : arguments.time});
-    fmt::print("added      {}\n", entry_text(entry));
+    out::print("added      {}\n", entry_text(entry));
     return 0;
 }
 
@@ -67,7 +68,7 @@ int print_entries(const history::History& history, bool json) {
     for (const auto& entry : history.entries()) {
         const auto machine = history.machine(entry.id);
         rows.push_back(with_origin(entry_json(entry), machine));
-        if (!json) fmt::print("{}{}\n", entry_text(entry), made_by(machine));
+        if (!json) out::print("{}{}\n", entry_text(entry), made_by(machine));
     }
     if (json) print_rows("scans", rows);
     return 0;
@@ -81,10 +82,10 @@ int print_series(const history::History& history, const std::string& path, bool 
         row["value"] = machine::value_text(point.leaf);
         if (const auto& interval = point.leaf.provenance.interval) row["interval"] = *interval;
         rows.push_back(row);
-        if (!json) fmt::print("{:<60} {}\n", entry_text(point.entry), machine::value_text(point.leaf));
+        if (!json) out::print("{:<60} {}\n", entry_text(point.entry), machine::value_text(point.leaf));
     }
     if (json) print_rows("series", rows);
-    if (points.empty()) fmt::print(stderr, "no scan of this history has a value at {}\n", path);
+    if (points.empty()) out::say("no scan of this history has a value at {}", path);
     return 0;
 }
 
@@ -97,7 +98,7 @@ int print_changes(const history::History& history, bool json) {
     bool changed = false;
     for (const auto& [before, after, diff, repeatable] : history.changes()) {
         if (!json)
-            fmt::print("{} -> {}: {} equal, {} within repeatability, {} differ\n{}{}", entry_text(before), after.time,
+            out::print("{} -> {}: {} equal, {} within repeatability, {} differ\n{}{}", entry_text(before), after.time,
                        diff.equal, repeatable.size(), diff.differing.size(),
                        made_line("before", history.machine(before.id)), made_line("after", history.machine(after.id)));
         for (const auto& row : diff.differing) {
@@ -106,7 +107,7 @@ int print_changes(const history::History& history, bool json) {
             const auto [was, is] = machine::value_texts(row);
             cells["path"] = row.path, cells["before"] = was, cells["after"] = is;
             rows.push_back(cells);
-            if (!json) fmt::print("  {:<44} {} -> {} {}\n", row.path, was, is, machine::unit_name(row.unit));
+            if (!json) out::print("  {:<44} {} -> {} {}\n", row.path, was, is, machine::unit_name(row.unit));
         }
     }
     if (json) print_rows("changes", rows);
@@ -121,7 +122,7 @@ int print_outliers(const history::History& history, bool json) {
         row["path"] = outlier.path, row["value"] = machine::value_text(outlier.leaf), row["fleet"] = outlier.fleet;
         rows.push_back(row);
         if (!json)
-            fmt::print("{}\n  {:<44} {}; the others: {}\n", entry_text(outlier.entry), outlier.path,
+            out::print("{}\n  {:<44} {}; the others: {}\n", entry_text(outlier.entry), outlier.path,
                        machine::value_text(outlier.leaf), outlier.fleet);
     }
     if (json) print_rows("outliers", rows);

@@ -2,6 +2,7 @@
 #include "cli/inputs/origin.hpp"
 #include "cli/inputs/papers.hpp"
 #include "cli/options.hpp"
+#include "cli/terminal/messages.hpp"
 #include "device/cuda/cuda.hpp"
 #include "experiments/experiment.hpp"
 #include "models/model.hpp"
@@ -70,7 +71,7 @@ int print(const std::string& what, const Json& list, bool json) {
         return 0;
     }
     for (const auto& row : list)
-        fmt::print("{:<24} {}\n", row.at("id").get<std::string>(), row.value("title", row.value("name", "")));
+        out::print("{:<24} {}\n", row.at("id").get<std::string>(), row.value("title", row.value("name", "")));
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/manual/outline.hpp"
 #include "cli/options.hpp"
+#include "cli/terminal/messages.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +12,7 @@ void add_manual(CLI::App& parent, Action& action) {
     const auto add = [&](const std::string& name, const std::string& help,
                          std::string (*text)(const std::vector<OutlineCommand>&)) {
         Command(manual, name, help).runs(action, [&parent, text] {
-            fmt::print("{}", text(outline(parent)));
+            out::print("{}", text(outline(parent)));
             return 0;
         });
     };

@@ -1,10 +1,12 @@
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/kernel_arguments.hpp"
+#include "cli/inputs/machine_code.hpp"
 #include "cli/inputs/machines.hpp"
 #include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
 #include "cli/predict_launch.hpp"
 #include "cli/terminal/help.hpp"
+#include "cli/terminal/messages.hpp"
 #include "cli/terminal/progress.hpp"
 #include "compare/kernels/comparison.hpp"
 #include "compare/kernels/measurement.hpp"
@@ -35,10 +37,10 @@ using Json = nlohmann::ordered_json;
 
 /// Options that put measured throughput beside the predicted one.
 struct MeasureOptions {
-    std::string device;       ///< empty measures nothing
-    std::string measured;     ///< file of an earlier measurement, instead of a device
-    std::string out;          ///< file to write what is measured of kernels/ to
-    std::string grid, block;  ///< X[,Y,Z]
+    std::string device;    ///< empty measures nothing
+    std::string measured;  ///< file of an earlier measurement, instead of a device
+    std::string out;       ///< file to write what is measured of kernels/ to
+    ShapeOptions shape;
     std::vector<std::string> arguments;
     std::int64_t shared = 0;  ///< bytes
     std::uint64_t seed = 1;
@@ -54,7 +56,13 @@ struct PredictOptions {
     std::int64_t time_limit_ms = 60'000;
     bool reads_code = false;  ///< --static: analyses the code and executes nothing
     bool json = false;
+    Ways usage{{"built-in kernels", "a launch that is executed", "a capture",
+                "the analysis of a PTX file or a listing (--static)", "a PTX file and --device"}};
 };
+
+/// Bits of PredictOptions::usage.
+constexpr unsigned kBuiltIn = 1, kOfLaunch = 2, kOfCapture = 4, kStatic = 8, kStaticMeasured = 16;
+constexpr unsigned kAnalyses = kStatic | kStaticMeasured, kLaunches = kOfLaunch | kStaticMeasured;
 
 /// Splits "NAME=NUMBER" at the last equals sign. Throws InputError.
 std::pair<std::string, double> assignment(const std::string& text, const std::string& option) {
@@ -84,9 +92,8 @@ predict::Choices choices_from(const PredictOptions& options) {
                       .l1_hit_rate = options.l1_hit_rate,
                       .l2_hit_rate = options.l2_hit_rate};
     choices.dynamic_shared = options.measure.shared;
-    if (!options.measure.block.empty())
-        choices.warps_of_block =
-            static_cast<int>((dimensions(options.measure.block, "--block").count() + kWarpSize - 1) / kWarpSize);
+    if (const auto& block = options.measure.shape.block; !block.empty())
+        choices.warps_of_block = static_cast<int>((dimensions(block, "--block").count() + kWarpSize - 1) / kWarpSize);
     return choices;
 }
 
@@ -103,7 +110,7 @@ int print_comparisons(const PredictOptions& options, const std::vector<compare::
         print_json({{"schema", "gputomo-kernel-comparison-1"}, {"kernels", compare::comparison_json(comparisons)}},
                    origin);
     else
-        fmt::print("{}", compare::comparison_table(comparisons));
+        out::print("{}", compare::comparison_table(comparisons));
     return 0;
 }
 
@@ -147,18 +154,16 @@ int run_workloads(const PredictOptions& options, const Workloads& workloads) {
 /// Measures the entry --kernel of the user's PTX file, and says in `origin` on which GPU.
 scan::MeasuredKernel measure_entry(const PredictOptions& options, results::Origin& origin) {
     const auto& measure = options.measure;
-    if (measure.grid.empty() || measure.block.empty())
-        throw InputError("--device: expected --grid and --block with it, to launch the kernel");
     const auto text = read_file(options.file, "a PTX file");
     const auto parsed = ptx::parse(text, options.file);
     const auto& signature = find_kernel(parsed, options.kernel, options.file);
     const auto device = open_device(measure.device, measure.seed, measure.noise);
+    const auto shape = launch_shape(measure.shape, *device);
     const auto module = device->load(text);
     auto arguments = kernel_arguments(measure.arguments, signature, *device);
     origin = origin_on(*device);
     auto measured = compare::measure_kernel(*device, *module, options.kernel,
-                                            {dimensions(measure.grid, "--grid"), dimensions(measure.block, "--block"),
-                                             Bytes{measure.shared}, arguments.packed});
+                                            {shape.grid, shape.block, Bytes{measure.shared}, arguments.packed});
     add_state_after(origin, *device);
     return measured;
 }
@@ -167,7 +172,7 @@ int print_prediction(const PredictOptions& options, const predict::Prediction& p
     if (options.json)
         print_json(compare::prediction_json(prediction), origin_of_command());
     else
-        fmt::print("{}", compare::prediction_text(prediction));
+        out::print("{}", compare::prediction_text(prediction));
     return 0;
 }
 
@@ -179,73 +184,36 @@ int print_beside(const PredictOptions& options, const compare::KernelComparison&
         print_json(std::move(json), origin);
         return 0;
     }
-    fmt::print("{}\n{}", compare::prediction_text(comparison.prediction), compare::comparison_table({comparison}));
+    out::print("{}\n{}", compare::prediction_text(comparison.prediction), compare::comparison_table({comparison}));
     return 0;
 }
 
 LaunchOptions launch_of(const PredictOptions& options) {
     const auto& launch = options.measure;
-    LaunchOptions made{.file = options.file,
-                       .kernel = options.kernel,
-                       .machine = options.machine,
-                       .arguments = launch.arguments,
-                       .launches = options.launches,
-                       .shared = launch.shared,
-                       .seed = launch.seed,
-                       .time_limit_ms = options.time_limit_ms,
-                       .json = options.json};
-    if (!launch.grid.empty()) made.grid = launch.grid;
-    if (!launch.block.empty()) made.block = launch.block;
-    return made;
+    return {.file = options.file,
+            .kernel = options.kernel,
+            .machine = options.machine,
+            .shape = launch.shape,
+            .arguments = launch.arguments,
+            .launches = options.launches,
+            .shared = launch.shared,
+            .seed = launch.seed,
+            .time_limit_ms = options.time_limit_ms,
+            .json = options.json};
 }
 
-/// Refuses what only the static analysis takes: sampled blocks show it.
-void check_executed(const PredictOptions& options) {
-    const auto refuse = [](bool given, std::string_view option) {
-        if (given)
-            throw InputError(
-                fmt::format("{}: expected --static with it; the sampled blocks are executed, which shows "
-                            "what it says",
-                            option));
-    };
-    refuse(!options.trip_counts.empty(), "--trip-count");
-    refuse(!options.taken.empty(), "--taken");
-    refuse(!options.untaken.empty(), "--untaken");
-    refuse(!options.transactions.empty(), "--transactions");
-    refuse(!options.ways.empty(), "--ways");
-    refuse(options.l1_hit_rate != 0, "--l1-hit");
-    refuse(options.l2_hit_rate != 0, "--l2-hit");
-    if (!options.measure.device.empty())
-        throw InputError(
-            "--device: expected --static with it, and a PTX file; measure other code with a profiler, or "
-            "use `gputomo simulate`");
-}
-
-/// Whether the launch is executed: there is one, and nothing asks for the static analysis.
-bool executes(const PredictOptions& options) {
-    if (is_cubin_file(options.file)) {
-        if (options.reads_code)
-            throw InputError(
-                fmt::format("--static: {} is a cubin; expected a PTX file or a listing of cuobjdump", options.file));
-        return true;
-    }
+/// What the file is and how it is predicted: a bit of PredictOptions::usage.
+unsigned way_of(const PredictOptions& options) {
+    if (!std::filesystem::exists(options.file) && !compare::workloads_named(options.file).empty()) return kBuiltIn;
+    if (std::filesystem::is_regular_file(std::filesystem::path(options.file) / "capture.json")) return kOfCapture;
+    if (is_machine_code_file(options.file)) return kOfLaunch;
     const auto& launch = options.measure;
-    const bool has_launch = !launch.grid.empty() || !launch.arguments.empty();
-    return !options.reads_code && launch.device.empty() && has_launch;
+    if (!launch.device.empty()) return kStaticMeasured;
+    const bool has_launch = !launch.shape.grid.empty() || !launch.arguments.empty();
+    return !options.reads_code && has_launch ? kOfLaunch : kStatic;
 }
 
-int run_prediction(const PredictOptions& options) {
-    if (!std::filesystem::exists(options.file))
-        if (const auto workloads = compare::workloads_named(options.file); !workloads.empty())
-            return run_workloads(options, workloads);
-    if (std::filesystem::is_regular_file(std::filesystem::path(options.file) / "capture.json")) {
-        check_executed(options);
-        return predict_launches_of_capture(launch_of(options));
-    }
-    if (executes(options)) {
-        check_executed(options);
-        return predict_launch_of_file(launch_of(options));
-    }
+int print_static_prediction(const PredictOptions& options) {
     if (options.kernel.empty())
         throw InputError(fmt::format("--kernel: missing; expected an entry of {}", options.file));
     auto code = code_from(options);
@@ -260,26 +228,58 @@ int run_prediction(const PredictOptions& options) {
                         origin);
 }
 
+int run_prediction(const PredictOptions& options) {
+    const auto way = way_of(options);
+    options.usage.check(way);
+    if (options.reads_code && way == kOfLaunch)
+        throw InputError(
+            fmt::format("--static: {} is machine code; expected a PTX file or a listing of cuobjdump", options.file));
+    switch (way) {
+        case kBuiltIn: return run_workloads(options, compare::workloads_named(options.file));
+        case kOfCapture: return predict_launches_of_capture(launch_of(options));
+        case kOfLaunch: return predict_launch_of_file(launch_of(options));
+        default: return print_static_prediction(options);
+    }
+}
+
 void add_measure_options(Command& command, const std::shared_ptr<PredictOptions>& options) {
     auto& measure = options->measure;
-    command.add_option("--device", measure.device,
-                       "also measure the kernel on this device: cuda:N, sim:NAME or sim:FILE.json");
-    command.add_option("--grid", measure.grid,
-                       "blocks of the launch, X[,Y,Z]; with it, sampled blocks are executed. Needed with --device");
-    command.add_option("--block", measure.block,
-                       "threads per block, X[,Y,Z]; decides which warps share barriers and start together; needed with "
-                       "--device");
+    auto& usage = options->usage;
+    auto device = command.add_option("--device", measure.device,
+                                     "also measure the kernel on this device: cuda:N, sim:NAME or sim:FILE.json");
+    device.only_for(usage, kBuiltIn | kStaticMeasured);
+    command
+        .add_option("--grid", measure.shape.grid,
+                    "blocks of the launch, X[,Y,Z]; with it, sampled blocks are executed. Needed for a cubin, and with "
+                    "--device")
+        .only_for(usage, kLaunches);
+    command
+        .add_option("--block", measure.shape.block,
+                    "threads per block, X[,Y,Z]; decides which warps share barriers and start together. Needed with "
+                    "--grid")
+        .only_for(usage, kLaunches | kStatic);
     command.add_option("--shared", measure.shared, "dynamic shared memory per block, in bytes (default: 0)")
-        .non_negative();
+        .non_negative()
+        .only_for(usage, kLaunches | kStatic);
     command
         .add_option("--arg", measure.arguments,
                     "one argument of the launch, in the kernel's order: TYPE:VALUE with TYPE u32, s32, u64, "
                     "s64, f32 or f64, or buf:BYTES[:FILE]; given once for each")
-        .one_value_each();
-    command.add_option("--out", measure.out, "file to write the measured throughputs of built-in kernels to (JSON)");
-    command.add_option("--measured", measure.measured, "file that --out wrote, compared with instead of measuring");
-    command.add_option("--seed", measure.seed, kSeedHelp).capture_default_str();
-    command.add_option("--noise", measure.noise, kNoiseHelp).capture_default_str();
+        .one_value_each()
+        .only_for(usage, kLaunches);
+    auto measured =
+        command.add_option("--measured", measure.measured, "file that --out wrote, compared with instead of measuring");
+    measured.only_for(usage, kBuiltIn);
+    measured.excludes(device);
+    command.add_option("--out", measure.out, "file to write the measured throughputs of built-in kernels to (JSON)")
+        .excludes(measured)
+        .only_for(usage, kBuiltIn);
+    command.add_option("--seed", measure.seed, kSeedHelp)
+        .capture_default_str()
+        .only_for(usage, kLaunches | kOfCapture | kBuiltIn);
+    command.add_option("--noise", measure.noise, kNoiseHelp)
+        .capture_default_str()
+        .only_for(usage, kBuiltIn | kStaticMeasured);
 }
 
 }  // namespace
@@ -297,43 +297,57 @@ void add_predict(CLI::App& parent, Action& action) {
                         "or built-in kernels: {}",
                         fmt::join(compare::workload_names(), ", ")))
         .required();
-    command.add_option("--kernel", options->kernel, "entry of the file; needed for files");
+    command.add_option("--kernel", options->kernel, "entry of the file; needed for files")
+        .only_for(options->usage, kLaunches | kOfCapture | kStatic);
     command.add_option("--machine", options->machine, kMachineHelp).required();
     command.add_flag("--json", options->json, "print JSON instead of text");
     command
         .add_option("--trip-count", options->trip_counts,
                     "LABEL=N: the loop that starts at LABEL runs N iterations; given once for each loop")
-        .one_value_each();
+        .one_value_each()
+        .only_for(options->usage, kAnalyses);
     command.add_option("--taken", options->taken, "LABEL: conditional forward branches to LABEL are taken")
-        .one_value_each();
+        .one_value_each()
+        .only_for(options->usage, kAnalyses);
     command
         .add_option("--untaken", options->untaken,
                     "LABEL: conditional forward branches to LABEL are not taken. Without --taken and --untaken no such "
                     "branch is, and one that passes over a loop is an error")
-        .one_value_each();
+        .one_value_each()
+        .only_for(options->usage, kAnalyses);
     command
         .add_option("--transactions", options->transactions,
                     "LINE=N: a warp's access in this line of the file touches N lines of 128 bytes")
-        .one_value_each();
+        .one_value_each()
+        .only_for(options->usage, kAnalyses);
     command
         .add_option("--ways", options->ways,
                     "LINE=N: the shared-memory access in this line of the file has N-way bank conflicts")
-        .one_value_each();
+        .one_value_each()
+        .only_for(options->usage, kAnalyses);
     command.add_option("--l1-hit", options->l1_hit_rate, "share of loads that hit in the L1, 0 to 1")
-        .capture_default_str();
+        .capture_default_str()
+        .range(0, 1)
+        .only_for(options->usage, kAnalyses);
     command.add_option("--l2-hit", options->l2_hit_rate, "share of L1 misses that hit in the L2, 0 to 1")
-        .capture_default_str();
+        .capture_default_str()
+        .range(0, 1)
+        .only_for(options->usage, kAnalyses);
     add_measure_options(command, options);
-    command.add_flag("--static", options->reads_code,
-                     "analyse the code and execute nothing; a PTX file without --grid is analysed too");
+    command
+        .add_flag("--static", options->reads_code,
+                  "analyse the code and execute nothing; a PTX file without --grid is analysed too")
+        .only_for(options->usage, kAnalyses | kOfLaunch);
     command.add_option("--launch", options->launches, "of a capture: the launch of this number; given once for each")
-        .one_value_each();
+        .one_value_each()
+        .only_for(options->usage, kOfCapture);
     command
         .add_option("--time-limit", options->time_limit_ms,
                     "longest time that the execution of sampled blocks may take, in milliseconds of this computer's "
                     "time")
         .capture_default_str()
-        .positive();
+        .positive()
+        .only_for(options->usage, kOfLaunch | kOfCapture);
     command.runs(action, [options] { return run_prediction(*options); });
 }
 

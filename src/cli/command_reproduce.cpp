@@ -2,6 +2,7 @@
 #include "cli/inputs/papers.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
+#include "cli/terminal/messages.hpp"
 #include "cli/terminal/progress.hpp"
 #include "files/folder_lock.hpp"
 #include "files/output_file.hpp"
@@ -67,8 +68,7 @@ void write_pages(const reproduce::Reproduction& reproduction, bool some, std::fi
     const auto& paper = reproduction.paper->id;  // in the names, because papers may share a folder
     const bool loses = some && has_values_left_out(folder, reproduction);
     if (loses)
-        fmt::print(stderr, "note: {} has values that --only leaves out, and is unchanged\n",
-                   (folder / (paper + ".json")).string());
+        out::note("{} has values that --only leaves out, and is unchanged", (folder / (paper + ".json")).string());
     if (reproduction.interrupted || loses) {
         folder /= files::kPartialFolder;
         files::check_writable_folder(folder);
@@ -77,7 +77,7 @@ void write_pages(const reproduce::Reproduction& reproduction, bool some, std::fi
     files::OutputFolder(folder).write({{paper + ".json", json},
                                        {paper + ".html", reproduce::results_page(reproduction)},
                                        {"index.html", index_of(folder, paper, json)}});
-    fmt::print(stderr, "written: {0}/{1}.json {0}/{1}.html {0}/index.html\n", folder.string(), paper);
+    out::say("written: {0}/{1}.json {0}/{1}.html {0}/index.html", folder.string(), paper);
 }
 
 int reproduce_paper(const ReproduceOptions& options) {
@@ -101,8 +101,11 @@ int reproduce_paper(const ReproduceOptions& options) {
         result = reproduce::run(paper, run);
         result.origin = origin_of_command();
     }
-    fmt::print("{}", options.json ? reproduce::results_json(result) : reproduce::results_table(result));
-    for (const auto& warning : result.warnings) fmt::print(stderr, "warning: {}\n", warning);
+    if (options.json)
+        out::print_json_text(reproduce::results_json(result));
+    else
+        out::print_text(reproduce::results_table(result));
+    for (const auto& warning : result.warnings) out::warn("{}", warning);
     if (!options.out.empty()) write_pages(result, !options.only.empty(), options.out);
     if (result.interrupted) throw Interrupted("interrupted; values that were not measured are shown as missing");
     return result.all_agree() ? 0 : 1;

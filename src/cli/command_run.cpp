@@ -3,6 +3,7 @@
 #include "cli/options.hpp"
 #include "cli/terminal/ending.hpp"
 #include "cli/terminal/help.hpp"
+#include "cli/terminal/messages.hpp"
 #include "cli/terminal/progress.hpp"
 #include "files/output_file.hpp"
 #include "machine/diff.hpp"
@@ -59,7 +60,7 @@ void save_samples(const RunOptions& options, const scan::Scan& scan) {
     if (!scan.interrupted() && scan.first_failure() == nullptr) return files::write_whole(options.csv, csv_of(scan));
     const auto partial = files::partial_of(options.csv);
     files::write_whole(partial, csv_of(scan));
-    fmt::print(stderr, "the samples that were measured until then are in {}\n", partial.string());
+    out::say("the samples that were measured until then are in {}", partial.string());
 }
 
 std::string verdict_text(const results::Estimate& estimate) {
@@ -92,12 +93,12 @@ int run_experiment(const RunOptions& options) {
     throw_unless_done(result, options.csv.empty() ? "interrupted" : "interrupted; what was measured is saved");
     const auto& outcome = result.records.back().outcome;
     for (const auto& e : outcome.estimates)
-        fmt::print("{:<44} {} ({:.0f}%) {}\n", e.path, verdict_text(e), 100 * e.confidence, e.method);
+        out::print("{:<44} {} ({:.0f}%) {}\n", e.path, verdict_text(e), 100 * e.confidence, e.method);
     for (const auto& check : outcome.code_checks)
         if (check.result != results::CodeResult::unavailable)
-            fmt::print("code check {}: {} (expected {}; found {})\n", check.kernel, results::name_of(check.result),
+            out::print("code check {}: {} (expected {}; found {})\n", check.kernel, results::name_of(check.result),
                        check.expected, check.found);
-    for (const auto& warning : outcome.warnings) fmt::print(stderr, "warning: {}: {}\n", options.experiment, warning);
+    for (const auto& warning : outcome.warnings) out::warn("{}: {}", options.experiment, warning);
     return 0;
 }
 
@@ -110,7 +111,7 @@ void add_run(CLI::App& parent, Action& action) {
         .required();
     command.add_option("--device", options->device, kDeviceHelp).capture_default_str();
     command.add_option("--csv", options->csv, "file to write the raw samples to (CSV)");
-    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str().seed();
+    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
     command.add_option("--noise", options->noise, kNoiseHelp).capture_default_str();
     command.runs(action, [options] { return run_experiment(*options); });
 }

@@ -5,6 +5,7 @@
 #include "cli/report_page.hpp"
 #include "cli/terminal/ending.hpp"
 #include "cli/terminal/help.hpp"
+#include "cli/terminal/messages.hpp"
 #include "cli/terminal/progress.hpp"
 #include "files/output_file.hpp"
 #include "history/history.hpp"
@@ -99,13 +100,12 @@ std::optional<scan::Scan> scan_to_resume(bool resume, const scan::Options& run, 
                                          const scan::ScanFolder& folder) {
     if (!resume) {
         if (const auto aside = folder.set_interrupted_aside(); !aside.empty())
-            fmt::print(stderr, "note: the results of an interrupted scan are kept in {}; --resume would have gone on\n",
-                       aside.string());
+            out::note("the results of an interrupted scan are kept in {}; --resume would have gone on", aside.string());
         return std::nullopt;
     }
     auto interrupted = folder.interrupted_scan();
     if (!interrupted) {
-        fmt::print(stderr, "note: no interrupted scan in {}; everything is measured\n", folder.partial().string());
+        out::note("no interrupted scan in {}; everything is measured", folder.partial().string());
         return std::nullopt;
     }
     const auto file = (folder.partial() / scan::kScanFile).string();
@@ -120,7 +120,7 @@ void save_so_far(const scan::ScanFolder& folder, const scan::Scan& scan, bool& w
     try {
         folder.save_partial({{std::string(scan::kScanFile), scan::to_json(scan)}});
     } catch (const Error& e) {
-        if (!warned) fmt::print(stderr, "warning: {}; the scan goes on without saving on the way\n", e.what());
+        if (!warned) out::warn("{}; the scan goes on without saving on the way", e.what());
         warned = true;
     }
 }
@@ -155,10 +155,8 @@ std::optional<std::string> save(const scan::ScanFolder& folder, const ScanOption
     } catch (const std::exception& e) {
         return fmt::format("{}; the results are not saved", e.what());
     }
-    fmt::print(stderr, "written: {0}/machine.json {0}/scan.json {0}/report.html\n", where);
-    if (!whole)
-        fmt::print(stderr, "note: earlier results in {} are unchanged; the same command with --resume goes on\n",
-                   options.out);
+    out::say("written: {0}/machine.json {0}/scan.json {0}/report.html", where);
+    if (!whole) out::note("earlier results in {} are unchanged; the same command with --resume goes on", options.out);
     return std::nullopt;
 }
 
@@ -183,10 +181,10 @@ int scan_device(const ScanOptions& options) {
     const auto interrupted = scan_to_resume(options.resume, run, plan, folder);
     const auto result = measure(options.quiet, run, plan, *device, interrupted, folder);
     const auto not_saved = save(folder, options, result, earlier);  // before the table, whose reader may have ended
-    fmt::print("{} ({})\n\n{}", result.device_name, result.device_id, report::table(scan::describe(result)));
-    for (const auto& warning : page_of(result).warnings) fmt::print(stderr, "warning: {}\n", warning);
+    out::print("{} ({})\n\n{}", result.device_name, result.device_id, report::table(scan::describe(result)));
+    for (const auto& warning : page_of(result).warnings) out::warn("{}", warning);
     if (not_saved && (result.interrupted() || result.first_failure() != nullptr))
-        fmt::print(stderr, "warning: {}\n", *not_saved);  // the message of the failure comes last
+        out::warn("{}", *not_saved);  // the message of the failure comes last
     throw_unless_done(result, not_saved ? "interrupted" : "interrupted; what was measured is saved");
     if (not_saved) throw Error(*not_saved);
     if (history) history->add(scan::describe(result), {.specimen = specimen_of(*device), .time = run.origin->date});
@@ -207,7 +205,7 @@ void add_scan(CLI::App& parent, Action& action) {
         .add_option("--only", options->only,
                     "ids of the experiments to run, with those whose findings they need (default: all)")
         .delimiter(',');
-    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str().seed();
+    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
     command.add_option("--noise", options->noise, kNoiseHelp).capture_default_str();
     command.add_flag("--quick", options->quick, "measure with fewer repetitions: faster, with less certain results");
     command.add_flag("--quiet", options->quiet, kQuietHelp);

@@ -6,9 +6,11 @@
 #include "cli/inputs/machines.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
+#include "cli/terminal/messages.hpp"
 #include "device/cubin.hpp"
 #include "files/output_file.hpp"
 #include "ptx/parser.hpp"
+#include "sim/machine_code/refused_instruction.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
 
@@ -26,7 +28,8 @@ namespace gputomo::cli {
 namespace {
 
 struct SimulateOptions {
-    std::string file, kernel, device, grid = "1", block = "1", code;
+    std::string file, kernel, device, code;
+    ShapeOptions shape;
     std::vector<std::string> arguments, dumps;
     std::uint64_t seed = 1;
     std::int64_t shared = 0;
@@ -34,6 +37,7 @@ struct SimulateOptions {
     std::vector<int> launches;
     std::uint64_t sample_above = kDefaultSampleAbove;
     bool check = false, whole = false;
+    Ways usage{{"a file", "a capture"}};
 
     [[nodiscard]] std::optional<sim::SamplingPlan> sampling() const {
         if (whole || check || !dumps.empty()) return std::nullopt;
@@ -41,12 +45,11 @@ struct SimulateOptions {
     }
 };
 
+/// Bits of SimulateOptions::usage.
+constexpr unsigned kSimulatesFile = 1, kSimulatesCapture = 2;
+
 /// The simulated GPU where --device names none.
 constexpr const char *kDefaultDevice = "sim:gtx280", *kDefaultOfCaptures = "sim:h200";
-
-constexpr std::size_t kLargestCode = std::size_t{64} << 20;
-/// The compute capability whose machine code the simulated GPU executes.
-constexpr int kExecutedSm = 90;
 
 /// What is executed: PTX or a cubin, and what the kernel asks for.
 struct Program {
@@ -65,32 +68,35 @@ Signature signature_in_cubin(const std::string& code, const SimulateOptions& opt
     }
 }
 
-void check_machine_code(const device::Device& gpu) {
-    if (gpu.ptx_target().sm != kExecutedSm)
+/// `where` begins the message, and `expected` says what would work.
+void check_machine_code(const device::Device& gpu, const std::string& where, std::string_view expected) {
+    const int sm = gpu.ptx_target().sm;
+    if (sm != kExecutedSm)
         throw InputError(
-            fmt::format("--code sass: {} has compute capability {}; machine code is executed on {} only. "
-                        "Use --code ptx",
-                        gpu.name(), gpu.ptx_target().sm, kExecutedSm));
+            fmt::format("{}: machine code is executed on compute capability {}.{} only, and {} has {}.{}; expected {}",
+                        where, kExecutedSm / 10, kExecutedSm % 10, gpu.name(), sm / 10, sm % 10, expected));
 }
 
 /// Reads the file, and compiles PTX where machine code is asked for.
 Program read_program(const SimulateOptions& options, const device::Device& gpu) {
-    Program program{.code = read_file(options.file, "a PTX file or a cubin", kLargestCode), .signature = {}};
+    const auto wish = options.code == "ptx" ? CodeWish::ptx : CodeWish::any;
+    auto [code, is_extracted] = read_code(options.file, gpu.ptx_target().sm, wish);
+    Program program{.code = std::move(code), .signature = {}};
     if (device::is_cubin(program.code)) {
         if (options.code == "ptx")
             throw InputError(
                 fmt::format("--code ptx: {} is a cubin, which has no PTX; expected a PTX file, or --code "
                             "sass",
                             options.file));
-        check_machine_code(gpu);
+        check_machine_code(gpu, options.file, "a PTX file, or a --device of that compute capability");
         program.signature = signature_in_cubin(program.code, options);
         return program;
     }
     const auto parsed = ptx::parse(program.code, options.file);
     program.signature = signature_of(find_kernel(parsed, options.kernel, options.file));
     if (options.code == "sass") {
-        check_machine_code(gpu);
-        program.code = compile_ptx(options.file, kExecutedSm, "--code sass",
+        check_machine_code(gpu, "--code sass", "--code ptx, or a --device of that compute capability");
+        program.code = compile_ptx({options.file, is_extracted ? program.code : ""}, kExecutedSm, "--code sass",
                                    "give a cubin for sm_90, install the CUDA toolkit, or use --code ptx");
     }
     return program;
@@ -139,13 +145,6 @@ std::unique_ptr<device::Module> load(device::Device& gpu, std::string_view code,
     }
 }
 
-void check_limit(const device::Device& gpu, device::Attribute attribute, std::uint64_t asked, std::string_view what) {
-    const auto most = gpu.attribute(attribute);
-    if (most && asked > static_cast<std::uint64_t>(*most))
-        throw InputError(
-            fmt::format("{}: found {}; expected at most {}, the limit of {}", what, asked, *most, gpu.name()));
-}
-
 /// A simulated GPU does not fail. What ends a launch before its time limit is thus the kernel's fault, and the command
 /// exits as failed, not as a device failure.
 device::LaunchResult launch_kernel(device::Kernel& kernel, const device::Launch& launch) {
@@ -155,6 +154,8 @@ device::LaunchResult launch_kernel(device::Kernel& kernel, const device::Launch&
         throw;
     } catch (const sim::SamplingError& e) {
         throw Error(fmt::format("{} (--whole)", e.what()));
+    } catch (const sim::RefusedInstruction& e) {
+        throw Error(fmt::format("{}, or simulate the kernel's PTX where you have it (--code ptx)", e.what()));
     } catch (const DeviceError& e) {
         throw Error(e.what());
     }
@@ -163,31 +164,31 @@ device::LaunchResult launch_kernel(device::Kernel& kernel, const device::Launch&
 /// What was executed, and which machine instructions took a time that no scan measured.
 void print(const sim::ExecutedCode& code, const sim::Counters& counters, const device::Device& gpu) {
     const bool sass = code.language == sim::ExecutedCode::Language::sass;
-    fmt::print("code {}\n", sass ? "sass" : "ptx");
+    out::print("code {}\n", sass ? "sass" : "ptx");
     if (!sass) return;
     const auto sms = gpu.attribute(device::Attribute::multiprocessor_count).value_or(1);
     const auto cycles = static_cast<double>(std::max<std::uint64_t>(counters.cycles, 1)) * static_cast<double>(sms);
-    fmt::print("ipc_of_an_sm {:.4f}\n", static_cast<double>(counters.warp_instructions) / cycles);
+    out::print("ipc_of_an_sm {:.4f}\n", static_cast<double>(counters.warp_instructions) / cycles);
     for (const auto& assumed : code.assumed)
-        fmt::print("assumed_cost {} executed {} times: {}\n", assumed.operation, assumed.executed, assumed.assumption);
+        out::print("assumed_cost {} executed {} times: {}\n", assumed.operation, assumed.executed, assumed.assumption);
 }
 
 void print(const sim::Counters& c, Nanoseconds elapsed) {
-    fmt::print("cycles {}\nprofiler_cycles {}\nelapsed_ns {:.1f}\n", c.cycles, c.profiler_cycles, elapsed.count());
-    fmt::print("warp_instructions {}\nthread_instructions {}\nmemory_transactions {}\ndram_bytes {}\n",
+    out::print("cycles {}\nprofiler_cycles {}\nelapsed_ns {:.1f}\n", c.cycles, c.profiler_cycles, elapsed.count());
+    out::print("warp_instructions {}\nthread_instructions {}\nmemory_transactions {}\ndram_bytes {}\n",
                c.warp_instructions, c.thread_instructions, c.memory_transactions, c.dram_bytes);
-    fmt::print("bank_conflict_cycles {}\ndivergent_branches {}\n", c.bank_conflict_cycles, c.divergent_branches);
+    out::print("bank_conflict_cycles {}\ndivergent_branches {}\n", c.bank_conflict_cycles, c.divergent_branches);
     for (const auto& [name, hits] : c.cache_hits)
-        fmt::print("{}_hits {}\n{}_misses {}\n", name, hits, name, c.cache_misses.at(name));
+        out::print("{}_hits {}\n{}_misses {}\n", name, hits, name, c.cache_misses.at(name));
 }
 
 void print(const sim::SampledBlocks& blocks) {
     if (blocks.complete()) return;
-    fmt::print("sampled_blocks {} of {}\nsampling_error {:.2f}%\n", blocks.simulated, blocks.of, 100 * blocks.error);
+    out::print("sampled_blocks {} of {}\nsampling_error {:.2f}%\n", blocks.simulated, blocks.of, 100 * blocks.error);
 }
 
 void print(const launch::Difference& different) {
-    fmt::print("differs {}: byte {} is {:#04x}; expected {:#04x}; {} of {} bytes differ\n", different.buffer,
+    out::print("differs {}: byte {} is {:#04x}; expected {:#04x}; {} of {} bytes differ\n", different.buffer,
                different.offset, different.found, different.expected, different.bytes, different.compared);
 }
 
@@ -200,14 +201,14 @@ int simulate_capture(const SimulateOptions& options) {
     for (const auto number : chosen) {
         const auto& launch = captured.launches[number];
         if (launch.kernel)
-            fmt::print("launch {} {}\n", number,
+            out::print("launch {} {}\n", number,
                        captured.kernels[static_cast<std::size_t>(launch.kernel->kernel)].readable);
         try {
             const auto make_gpu = [&] {
                 return open_simulated(options.device.empty() ? kDefaultOfCaptures : options.device, options.seed, 0);
             };
             const auto gpu = make_gpu();
-            check_machine_code(*gpu);
+            check_machine_code(*gpu, options.file, "a --device of that compute capability, such as sim:h200");
             const auto simulated = answer::simulate(make_gpu, captured, launch,
                                                     {.time_limit = std::chrono::milliseconds(options.time_limit_ms),
                                                      .compares_results = options.check,
@@ -216,11 +217,11 @@ int simulate_capture(const SimulateOptions& options) {
             print(simulated.blocks);
             print(simulated.code, simulated.counters, *gpu);
             for (const auto& different : simulated.differences) print(different);
-            if (options.check && simulated.differences.empty()) fmt::print("results as captured\n");
+            if (options.check && simulated.differences.empty()) out::print("results as captured\n");
             if (!simulated.differences.empty()) code = 1;
         } catch (const Error& error) {
             if (chosen.size() == 1) throw;
-            fmt::print("failed {}\n", error.what());
+            out::print("failed {}\n", error.what());
             code = 1;
         }
     }
@@ -228,19 +229,19 @@ int simulate_capture(const SimulateOptions& options) {
 }
 
 int simulate(SimulateOptions& options) {
-    if (std::filesystem::is_directory(options.file)) return simulate_capture(options);
+    const bool is_capture = std::filesystem::is_directory(options.file);
+    options.usage.check(is_capture ? kSimulatesCapture : kSimulatesFile);
+    if (is_capture) return simulate_capture(options);
     if (options.kernel.empty()) throw InputError("--kernel: missing; expected an entry of the file to run");
-    if (options.check || !options.launches.empty())
-        throw InputError("--check and --launch: expected the folder of a capture, not a file");
     if (options.device.empty()) options.device = kDefaultDevice;
     const auto gpu = open_simulated(options.device, options.seed, 0);
     const Program program = read_program(options, *gpu);
-    device::Launch launch{.grid = dimensions(options.grid, "--grid"), .block = dimensions(options.block, "--block")};
+    const auto shape = launch_shape(options.shape, *gpu);
+    device::Launch launch{.grid = shape.grid, .block = shape.block};
     launch.dynamic_shared = Bytes(options.shared);
     launch.time_limit = std::chrono::milliseconds(options.time_limit_ms);
-    check_limit(*gpu, device::Attribute::max_threads_per_block, launch.block.count(), "--block " + options.block);
     check_limit(*gpu, device::Attribute::max_shared_memory_per_block, static_cast<std::uint64_t>(options.shared),
-                "--shared");
+                "--shared", "bytes");
     const auto module = load(*gpu, program.code, options.file);
     auto arguments = kernel_arguments(options.arguments, program.signature, *gpu);
     launch.arguments = arguments.packed;
@@ -267,36 +268,42 @@ void add_simulate(CLI::App& parent, Action& action) {
     command.add_option("--kernel", options->kernel,
                        "entry of the file to run; of a capture, all launches of this kernel that have memory");
     command.add_option("--launch", options->launches, "of a capture: the launch of this number; given once for each")
-        .one_value_each();
-    command.add_flag("--check", options->check,
-                     "of a capture with results: compare memory after the launch with the GPU's");
+        .one_value_each()
+        .only_for(options->usage, kSimulatesCapture);
+    auto check = command.add_flag("--check", options->check,
+                                  "of a capture with results: compare memory after the launch with the GPU's");
+    check.only_for(options->usage, kSimulatesCapture);
     command.add_option("--device", options->device,
                        "simulated GPU: sim:NAME or sim:FILE.json (default: sim:gtx280; for a capture sim:h200)");
     command
         .add_option("--code", options->code,
                     "what is executed: ptx, or sass (machine code of sm_90; of a PTX file what the ptxas on the PATH "
                     "makes of it). Default: what the file holds")
-        .member_of({"ptx", "sass"});
-    command.add_option("--grid", options->grid, "blocks of the launch, X[,Y,Z]").capture_default_str();
-    command.add_option("--block", options->block, "threads per block, X[,Y,Z]").capture_default_str();
+        .member_of({"ptx", "sass"})
+        .only_for(options->usage, kSimulatesFile);
+    command.add_option("--grid", options->shape.grid, "blocks of the launch, X[,Y,Z]; needed for a file")
+        .only_for(options->usage, kSimulatesFile);
+    command.add_option("--block", options->shape.block, "threads per block, X[,Y,Z]; needed for a file")
+        .only_for(options->usage, kSimulatesFile);
     command.add_option("--shared", options->shared, "dynamic shared memory per block, in bytes (default: 0)")
-        .non_negative();
+        .non_negative()
+        .only_for(options->usage, kSimulatesFile);
     command
         .add_option("--arg", options->arguments,
                     "one argument, in the kernel's order: TYPE:VALUE with TYPE u32, s32, u64, s64, f32 or f64, or "
                     "buf:BYTES[:FILE]; given once for each")
-        .one_value_each();
-    command
-        .add_option("--dump", options->dumps,
-                    "N:FILE: write the content of buffer N, counted from 0, to FILE after the run")
-        .one_value_each();
+        .one_value_each()
+        .only_for(options->usage, kSimulatesFile);
+    auto dump = command.add_option("--dump", options->dumps,
+                                   "N:FILE: write the content of buffer N, counted from 0, to FILE after the run");
+    dump.one_value_each().only_for(options->usage, kSimulatesFile);
     auto above = command.add_option("--sample-above", options->sample_above, kSampleAboveHelp);
-    above.capture_default_str().seed();
+    above.capture_default_str().excludes(check).excludes(dump);
     command
         .add_flag("--whole", options->whole,
                   "simulate all blocks, as --check and --dump do, which need complete results")
         .excludes(above);
-    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str().seed();
+    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
     command
         .add_option("--time-limit", options->time_limit_ms,
                     "longest time that the simulation may take, in milliseconds of this computer's time")

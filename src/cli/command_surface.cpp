@@ -3,6 +3,7 @@
 #include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
+#include "cli/terminal/messages.hpp"
 #include "cli/terminal/progress.hpp"
 #include "files/output_file.hpp"
 #include "measure/mix/mix_surface.hpp"
@@ -92,18 +93,18 @@ int run_surface(const SurfaceOptions& options) {
     } catch (...) {
         if (!surface.curves.empty()) {
             save(files::partial_of(options.out));  // and leaves an earlier surface alone
-            fmt::print(stderr, "the {} mixes that were measured until then are in {}\n", surface.curves.size(),
-                       files::partial_of(options.out).string());
+            out::say("the {} mixes that were measured until then are in {}", surface.curves.size(),
+                     files::partial_of(options.out).string());
         }
         throw;
     }
     save(options.out);
     const auto samples = std::accumulate(surface.curves.begin(), surface.curves.end(), std::size_t{0},
                                          [](std::size_t sum, const auto& curve) { return sum + curve.samples.size(); });
-    fmt::print(
+    out::print(
         "{}: {} samples of {} mixes; the machine code of {} kernels was checked and is as written; saved in {}\n",
         surface.gpu, samples, surface.curves.size(), surface.checked_kernels, options.out);
-    for (const auto& warning : surface.warnings) fmt::print(stderr, "warning: {}\n", warning);
+    for (const auto& warning : surface.warnings) out::warn("{}", warning);
     return 0;
 }
 
@@ -138,13 +139,12 @@ void add_surface(CLI::App& parent, Action& action) {
         .add_option("--window", options->window_us,
                     "shortest window in which streams are counted, in microseconds (default: 200 on a GPU, none on a "
                     "simulated one)")
-        .range(0.0, 1000.0)
-        .number("a number from 0 to 1000");
+        .range(0.0, 1000.0);
     command
         .add_option("--seconds", options->seconds, "start no further mix after this time, in seconds; 0 sets no limit")
         .capture_default_str()
         .non_negative();
-    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str().seed();
+    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
     command.add_option("--noise", options->noise, kNoiseHelp).capture_default_str();
     command.runs(action, [options] { return run_surface(*options); });
 }

@@ -2,6 +2,7 @@
 #include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
+#include "cli/terminal/messages.hpp"
 #include "cli/terminal/progress.hpp"
 #include "files/output_file.hpp"
 #include "machine/json.hpp"
@@ -29,7 +30,11 @@ struct ValidateOptions {
     bool json = false;
     bool outstanding = false;
     std::filesystem::path keep;
+    Ways usage{{"random GPUs (without --caches)", "--caches"}};
 };
+
+/// Bits of ValidateOptions::usage.
+constexpr unsigned kOfGpus = 1, kOfCaches = 2;
 
 /// The largest share of wrong values among the decided ones with which validation passes. Campaigns of 20 machines had
 /// 0.3% to 0.9% (docs/notes/2026-11-23-random-machines.md), so that with a smaller limit the seed would decide. A leaf
@@ -85,15 +90,15 @@ int validate_deduction(const ValidateOptions& options) {
         print_json(std::move(json), origin_of_command());
     } else {
         for (const auto& [parameter, tally] : covered)
-            fmt::print("{:<44} {:>4} exact of {:>4}, {} undecided, {} wrong, {} missing\n", parameter, tally.exact,
+            out::print("{:<44} {:>4} exact of {:>4}, {} undecided, {} wrong, {} missing\n", parameter, tally.exact,
                        tally.total(), tally.undecided, tally.wrong, tally.missing);
-        fmt::print("{} of {} exact; {} of {} decided values wrong\n", all.exact, all.total(), all.wrong, all.decided());
+        out::print("{} of {} exact; {} of {} decided values wrong\n", all.exact, all.total(), all.wrong, all.decided());
     }
     if (!options.keep.empty()) keep_machines(result, subject_of(options), options.keep);
     for (const auto& one : result.cases) {
         for (const auto& wrong : one.wrong)
-            fmt::print(stderr, "machine {}: {}: {} instead of {}\n", one.seed, wrong.path, wrong.scanned, wrong.truth);
-        for (const auto& failure : one.failures) fmt::print(stderr, "machine {}: {}\n", one.seed, failure);
+            out::say("machine {}: {}: {} instead of {}", one.seed, wrong.path, wrong.scanned, wrong.truth);
+        for (const auto& failure : one.failures) out::say("machine {}: {}", one.seed, failure);
     }
     if (result.cases.size() < static_cast<std::size_t>(options.machines))
         throw Interrupted(
@@ -147,13 +152,12 @@ int validate_caches(const ValidateOptions& options) {
         cases = validate::run(campaign);
     }
     for (const auto& one : cases)
-        if (!validate::is_recovered(one))
-            fmt::print(stderr, "cache {}: {}\n  found {}\n", one.seed, one.truth, one.found);
+        if (!validate::is_recovered(one)) out::say("cache {}: {}\n  found {}", one.seed, one.truth, one.found);
     const auto all = validate::tally_of(cases);
     if (options.json)
         print_cases(options, cases, all);
     else
-        fmt::print(
+        out::print(
             "of {} caches, found: geometry {}, index {}, policy {}; wrong: odds of single ways {}, values with a "
             "confidence above 0.95 {}; {:.1f} million loads per cache\n",
             cases.size(), all.geometry, all.index, all.policy, all.odds_wrong, all.surely_wrong,
@@ -169,18 +173,26 @@ void add_validate(CLI::App& parent, Action& action) {
                     "Scan random simulated GPUs, compare with their descriptions and count what is recovered");
     command.add_option("--machines", options->machines, "number of simulated GPUs")
         .capture_default_str()
-        .range(1, 100000);
+        .range(1, 100000)
+        .only_for(options->usage, kOfGpus);
     command.add_option("--caches", options->caches, "deduce this number of random caches instead of scanning GPUs")
         .range(1, 100000);
-    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str().seed();
+    command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
     command.add_option("--noise", options->noise, kNoiseHelp).capture_default_str();
-    command.add_flag("--outstanding", options->outstanding,
-                     "test only the tables of outstanding loads, on GPUs that differ in them");
+    command
+        .add_flag("--outstanding", options->outstanding,
+                  "test only the tables of outstanding loads, on GPUs that differ in them")
+        .only_for(options->usage, kOfGpus);
     command.add_flag("--json", options->json, "print JSON instead of text");
-    command.add_option("--keep", options->keep,
-                       "folder to write the descriptions of GPUs to that were not fully recovered");
-    command.runs(action,
-                 [options] { return options->caches > 0 ? validate_caches(*options) : validate_deduction(*options); });
+    command
+        .add_option("--keep", options->keep,
+                    "folder to write the descriptions of GPUs to that were not fully recovered")
+        .only_for(options->usage, kOfGpus);
+    command.runs(action, [options] {
+        const bool is_caches = options->caches > 0;
+        options->usage.check(is_caches ? kOfCaches : kOfGpus);
+        return is_caches ? validate_caches(*options) : validate_deduction(*options);
+    });
 }
 
 }  // namespace gputomo::cli

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -16,7 +17,33 @@ class Option;
 
 namespace gputomo::cli {
 
+/// The ways in which a command can be used, such as with a file and with a capture. Some options have an effect in only
+/// some of them. One that is given and has none is refused, because its user would believe that it had.
+class Ways {
+public:
+    /// `texts` name the ways in messages; the bit 1 << i of a set of ways means texts[i].
+    explicit Ways(std::vector<std::string> texts) : texts_(std::move(texts)) {}
+
+    void limit(CLI::Option& option, unsigned ways) { limited_.push_back({&option, ways}); }
+    /// Throws InputError that names an option without effect in `way`, a single bit. Options are known to be given only
+    /// when the command line was parsed.
+    void check(unsigned way) const;
+
+private:
+    struct Limited {
+        CLI::Option* option;
+        unsigned ways;
+    };
+    [[nodiscard]] std::string text_of(unsigned ways) const;
+
+    std::vector<std::string> texts_;
+    std::vector<Limited> limited_;
+};
+
 /// One option of a command. Members that CLI11 also has are named and behave as there; each returns the option itself.
+///
+/// What the user gives is checked by the type of the variable that takes it: a whole number must fit its type, a number
+/// must be finite, and a text must not be empty.
 class Option {
 public:
     explicit Option(CLI::Option& option) : option_(&option) {}
@@ -34,14 +61,10 @@ public:
 
     Option& member_of(const std::vector<std::string>& words);
     Option& positive();
-    /// Refuses what is no number of 0 or more, also nan, which CLI11 accepts as a number in any range.
     Option& non_negative();
-    Option& range(int least, int most);
     Option& range(double least, double most);
-    /// Refuses negative numbers, which CLI11 would wrap around to large unsigned ones.
-    Option& seed();
-    /// Refuses nan, which CLI11 accepts as a number in any range. `expected` says for people what the option takes.
-    Option& number(const std::string& expected);
+    /// The option has an effect in these ways to use the command only.
+    Option& only_for(Ways& ways, unsigned in);
 
 private:
     CLI::Option* option_;
@@ -64,6 +87,8 @@ public:
     Option add_option(const std::string& name, std::optional<double>& variable, const std::string& help);
     Option add_option(const std::string& name, std::vector<int>& variable, const std::string& help);
     Option add_option(const std::string& name, std::vector<std::string>& variable, const std::string& help);
+    /// Takes the arguments of another program, which may be empty.
+    Option add_command_line(const std::string& name, std::vector<std::string>& variable, const std::string& help);
     Option add_flag(const std::string& name, bool& variable, const std::string& help);
 
     void require_subcommand();

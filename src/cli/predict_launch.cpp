@@ -8,6 +8,7 @@
 #include "cli/inputs/kernel_arguments.hpp"
 #include "cli/inputs/machine_code.hpp"
 #include "cli/inputs/origin.hpp"
+#include "cli/terminal/messages.hpp"
 #include "device/cubin.hpp"
 #include "launch/profile/loaded_kernel.hpp"
 #include "launch/profile/profile.hpp"
@@ -19,9 +20,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <array>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <span>
@@ -32,15 +31,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kLargestFile = std::size_t{64} << 20;
-/// The compute capability whose machine code is executed.
-constexpr int kSampledSm = 90;
-
 /// The simulated GPU of the description: its memory takes the buffers of the launch.
 std::unique_ptr<sim::SimulatedDevice> gpu_of(const LaunchOptions& options) {
     const bool named = options.machine.starts_with("sim:");
     auto gpu = open_simulated(named ? options.machine : "sim:" + options.machine, options.seed, 0);
-    if (gpu->ptx_target().sm != kSampledSm)
+    if (gpu->ptx_target().sm != kExecutedSm)
         throw InputError(
             fmt::format("--machine {}: has compute capability {}.{}; expected 9.0, whose machine code can "
                         "be executed. Use --static for a PTX file or a listing",
@@ -50,12 +45,13 @@ std::unique_ptr<sim::SimulatedDevice> gpu_of(const LaunchOptions& options) {
 
 /// The cubin of the file, and what its kernel asks for.
 std::string cubin_of(const LaunchOptions& options, Signature& signature) {
-    auto code = read_file(options.file, "a PTX file or a cubin", kLargestFile);
+    auto [code, is_extracted] = read_code(options.file, kExecutedSm, CodeWish::any);
     if (!device::is_cubin(code)) {
         const auto module = ptx::parse(code, options.file);
         signature = signature_of(find_kernel(module, options.kernel, options.file));
-        return compile_ptx(options.file, kSampledSm, "predict",
-                           "give a cubin for sm_90, install the CUDA toolkit, or use --static");
+        return compile_ptx({options.file, is_extracted ? code : ""}, kExecutedSm, "predict",
+                           is_extracted ? "give a cubin for sm_90, or install the CUDA toolkit"
+                                        : "give a cubin for sm_90, install the CUDA toolkit, or use --static");
     }
     try {
         signature = signature_of(device::Cubin(std::as_bytes(std::span(code))), options.kernel, options.file);
@@ -92,26 +88,13 @@ predict::LaunchPrediction prediction_of_captured(const capture::Capture& capture
 
 }  // namespace
 
-bool is_cubin_file(const std::string& file) {
-    if (!std::filesystem::is_regular_file(file)) return false;  // a pipe can be read only once
-    std::ifstream stream(file, std::ios::binary);
-    std::array<char, 64> begin{};
-    stream.read(begin.data(), begin.size());
-    return device::is_cubin({begin.data(), static_cast<std::size_t>(stream.gcount())});
-}
-
 int predict_launch_of_file(const LaunchOptions& options) {
     if (options.kernel.empty())
         throw InputError(fmt::format("--kernel: missing; expected a kernel of {}", options.file));
-    if (!options.launches.empty()) throw InputError("--launch: expected the folder of a capture, not a file");
     const auto gpu = gpu_of(options);
-    const auto grid = dimensions(options.grid, "--grid"), block = dimensions(options.block, "--block");
-    const auto most = gpu->attribute(device::Attribute::max_threads_per_block);
-    if (most && block.count() > static_cast<std::uint64_t>(*most))
-        throw InputError(fmt::format("--block {}: found {} threads; expected at most {}, the limit of {}",
-                                     options.block, block.count(), *most, gpu->name()));
     Signature signature;
     const auto code = cubin_of(options, signature);
+    const auto shape = launch_shape(options.shape, *gpu);
     const device::Cubin cubin(std::as_bytes(std::span(code)));
     auto arguments = kernel_arguments(options.arguments, signature, *gpu);
     const auto program = launch::load_kernel(*gpu, cubin, options.kernel);
@@ -120,8 +103,8 @@ int predict_launch_of_file(const LaunchOptions& options) {
     for (const auto& buffer : arguments.buffers)
         buffers.push_back({buffer.address(), static_cast<std::uint64_t>(buffer.size().count())});
     const launch::Launched launched{program,
-                                    {.grid = grid,
-                                     .block = block,
+                                    {.grid = shape.grid,
+                                     .block = shape.block,
                                      .dynamic_shared = static_cast<std::uint64_t>(options.shared),
                                      .parameters = parameters},
                                     gpu->memory(),
@@ -133,31 +116,29 @@ int predict_launch_of_file(const LaunchOptions& options) {
     if (options.json)
         print_json(answer::launch_json(prediction), origin_of_command());
     else
-        fmt::print("{}", answer::launch_text(prediction));
+        out::print("{}", answer::launch_text(prediction));
     return 0;
 }
 
 int predict_launches_of_capture(const LaunchOptions& options) {
-    if (!options.arguments.empty())
-        throw InputError("--arg: found with a capture, which has the arguments of its launches; leave it out");
     const auto captured = capture::load(options.file);
     const auto chosen = chosen_launches(captured, options.file, options.kernel, options.launches);
     Json all = Json::array();
     int code = 0;
     for (const auto number : chosen) {
         Json json{{"launch", number}};
-        if (!options.json) fmt::print("launch {}: ", number);
+        if (!options.json) out::print("launch {}: ", number);
         try {
             const auto prediction = prediction_of_captured(captured, number, options);
             if (options.json)
                 json.update(answer::launch_json(prediction));
             else
-                fmt::print("{}\n", answer::launch_text(prediction));
+                out::print("{}\n", answer::launch_text(prediction));
         } catch (const Error& error) {
             if (chosen.size() == 1) throw;
             code = 1;
             json["failed"] = error.what();
-            if (!options.json) fmt::print("failed: {}\n", error.what());
+            if (!options.json) out::print("failed: {}\n", error.what());
         }
         all.push_back(std::move(json));
     }

@@ -1,6 +1,8 @@
 // `gputomo predict` of a launch: executes sampled blocks of it and predicts its time.
 #pragma once
 
+#include "cli/inputs/kernel_arguments.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -10,7 +12,7 @@ namespace gputomo::cli {
 
 struct LaunchOptions {
     std::string file, kernel, machine;
-    std::string grid = "1", block = "1";  ///< X[,Y,Z]
+    ShapeOptions shape;
     std::vector<std::string> arguments;
     std::vector<int> launches;  ///< of a capture
     std::int64_t shared = 0;    ///< bytes
@@ -18,9 +20,6 @@ struct LaunchOptions {
     std::int64_t time_limit_ms = 60'000;
     bool json = false;
 };
-
-/// Whether a file is a cubin, which can only be executed.
-[[nodiscard]] bool is_cubin_file(const std::string& file);
 
 /// Returns the exit code.
 int predict_launch_of_file(const LaunchOptions& options);

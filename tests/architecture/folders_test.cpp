@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -71,6 +72,23 @@ TEST(Folders, OnlyOneRoomWritesFiles) {
                 rooms.insert(room_of(fs::relative(entry.path(), GPUTOMO_SOURCE_DIR "/src").generic_string()));
     }
     EXPECT_THAT(rooms, ::testing::ElementsAre("files"));
+}
+
+/// Ways to print. Only the place that escapes control characters may use them, and the bar of the progress.
+constexpr const char* kPrints[] = {"fmt::print(", "std::cout", "std::cerr", "printf(", "puts(", "fwrite("};
+
+TEST(Folders, OnlyOnePlacePrints) {
+    std::set<std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(GPUTOMO_SOURCE_DIR "/src")) {
+        if (!entry.is_regular_file()) continue;
+        std::ifstream file(entry.path());
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        for (const char* way : kPrints)
+            for (auto at = text.find(way); at != std::string::npos; at = text.find(way, at + 1))
+                if (at == 0 || std::isalnum(static_cast<unsigned char>(text[at - 1])) == 0)
+                    files.insert(fs::relative(entry.path(), GPUTOMO_SOURCE_DIR "/src").generic_string());
+    }
+    EXPECT_THAT(files, ::testing::ElementsAre("cli/terminal/messages.cpp", "cli/terminal/progress.cpp"));
 }
 
 TEST(Folders, OfOneRoomDoNotIncludeEachOther) {

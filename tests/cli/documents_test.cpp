@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -33,12 +34,17 @@ struct Command {
     int exit_code = 0;  ///< what a comment "# exits with 1" says
 };
 
-/// Commands that take minutes or a GPU, unless they have this option. They are checked against --help and not run.
+/// Commands that take minutes or a GPU, unless they have this option. They are checked against --help. With
+/// `shortened`, they are also run on simulated GPUs.
 struct Long {
     std::string_view name;
     std::string_view unless;
+    std::string_view shortened;
 };
-constexpr Long kLong[] = {{"scan", "--only"}, {"validate", "--help"}, {"surface", "--alpha"}, {"reproduce", "--only"}};
+constexpr Long kLong[] = {{"scan", "--only", " --only clock --quiet"},
+                          {"validate", "--help", ""},
+                          {"surface", "--alpha", ""},
+                          {"reproduce", "--only", ""}};
 
 /// Whether the text shows the form of a command rather than a command. A form has alternatives as a|b, optional parts
 /// in brackets, or words in capitals that the user replaces ("--out FILE").
@@ -47,11 +53,13 @@ bool is_form(const std::string& text) {
     return std::regex_search(text, kForm);
 }
 
-bool is_long(const std::string& text) {
-    return text.find("cuda:") != std::string::npos || std::ranges::any_of(kLong, [&](const Long& row) {
-               return text.starts_with(fmt::format("build/gputomo {}", row.name)) &&
-                      text.find(row.unless) == std::string::npos;
-           });
+/// The command as the test runs it; nothing where it is only checked against --help.
+std::optional<std::string> runnable(const std::string& text) {
+    if (is_form(text) || text.find("cuda:") != std::string::npos) return std::nullopt;
+    for (const auto& row : kLong)
+        if (text.starts_with(fmt::format("build/gputomo {}", row.name)) && text.find(row.unless) == std::string::npos)
+            return row.shortened.empty() ? std::nullopt : std::optional(text + std::string(row.shortened));
+    return text;
 }
 
 class Documents : public testing::ProgramTest {
@@ -101,15 +109,18 @@ protected:
         }
         return all;
     }
-    /// Makes a folder with the program, the sources' data and a scan, as after `make scan`.
+    /// Makes a folder with the program, the sources' data and the scan of a GTX 280, as after `make scan` without a
+    /// GPU. The scan is of one experiment, with the whole description beside it.
     void prepare(const std::string& folder) const {
         const auto in = [&](const std::string& name) { return path(folder + "/" + name); };
         fs::create_directories(in("build"));
         fs::create_symlink(GPUTOMO_PROGRAM, in("build/gputomo"));
         for (const char* data : {"machines", "recordings", "tests", "kernels"})
             fs::create_directory_symlink(source(data), in(data));
-        fs::create_directory(in("scan"));
-        fs::copy_file(source("machines/gtx280.json"), in("scan/machine.json"));
+        EXPECT_THAT(text_of(source("Makefile")), ::testing::HasSubstr("build/gputomo scan --device auto --out scan\n"));
+        expect_exit_code({"Makefile", "build/gputomo scan --device sim:gtx280 --out scan --only clock --quiet"},
+                         folder);
+        fs::copy_file(source("machines/gtx280.json"), in("scan/machine.json"), fs::copy_options::overwrite_existing);
     }
     /// Runs a command by the shell, as a reader does who pastes it.
     void expect_exit_code(const Command& command, const std::string& folder) const {
@@ -139,13 +150,16 @@ TEST_F(Documents, CommandsRunAndExitAsTheDocumentSays) {
     std::size_t ran = 0, checked = 0;
     for (const auto& command : all_commands()) {
         expect_known_options(command);
-        if (is_form(command.text) || is_long(command.text)) {
+        auto run_as = command;
+        const auto text = runnable(command.text);
+        if (!text) {
             ++checked;
             continue;
         }
+        run_as.text = *text;
         const auto folder = command.document.stem().string();
         if (!exists(folder)) prepare(folder);
-        expect_exit_code(command, folder);
+        expect_exit_code(run_as, folder);
         ++ran;
     }
     // Counted without what finds them above: each line of a document that begins with the program.
@@ -159,9 +173,15 @@ TEST_F(Documents, CommandsRunAndExitAsTheDocumentSays) {
     EXPECT_EQ(ran + checked, written) << "a command stands outside a code block, or is not found";
     EXPECT_GE(ran, 10U) << "the tour has as many";
     EXPECT_GE(checked, 15U) << "one form for each command";
-    for (const char* made : {"tour/compared.html", "tour/h200.html", "tour/pages/wong2010.html",
-                             "tour/pages/index.html", "tour/scan/history.sqlite"})
+    for (const char* made : {"tour/scan-gtx980/report.html", "tour/compared.html", "tour/h200.html",
+                             "tour/pages/wong2010.html", "tour/pages/index.html", "tour/scan/history.sqlite"})
         EXPECT_TRUE(exists(made)) << made;
+}
+
+TEST_F(Documents, AScanIntoTheFolderOfAnotherGpuIsNoticed) {
+    prepare("here");
+    const auto text = runnable("build/gputomo scan --device sim:gtx980 --out scan").value();
+    EXPECT_NONFATAL_FAILURE(expect_exit_code({"tour.md", text}, "here"), "Expected equality");
 }
 
 TEST_F(Documents, CommandsInTheTextHaveTheirOptions) {

@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+#include <sstream>
+
 namespace gputomo::cli {
 namespace {
 
@@ -53,7 +58,164 @@ TEST_F(Errors, UnknownCommandsAndOptionsAreNamed) {
 TEST_F(Errors, TextWhereANumberIsExpectedIsRefused) {
     expect(2, {"scan", "--seed", "-1"}, {"--seed", "-1", "0 or more"});
     expect(2, {"validate", "--seed", "-1"}, {"--seed", "0 or more"});
-    expect(2, {"diff", "a.json", "b.json", "--tolerance", "nan"}, {"--tolerance", "nan", "0 or more"});
+    expect(2, {"diff", "a.json", "b.json", "--tolerance", "nan"}, {"--tolerance", "nan", "expected a number"});
+}
+
+/// Options of all commands, from their help texts: "  --seed UINT=1   seed of ...".
+struct HelpedOption {
+    std::string command, name, type;
+};
+std::vector<HelpedOption> options_in_help(const std::string& command, const std::string& help) {
+    static const std::regex kOption(R"(^  (--[a-z0-9-]+) (TEXT|INT|UINT|FLOAT)\b)");
+    std::vector<HelpedOption> options;
+    std::istringstream lines(help);
+    std::smatch found;
+    for (std::string line; std::getline(lines, line);)
+        if (std::regex_search(line, found, kOption)) options.push_back({command, found[1], found[2]});
+    return options;
+}
+
+/// Values that an option of a type refuses, and what its message says. An option may add limits of its own.
+struct Refused {
+    std::string type, value, found;
+};
+const Refused kRefused[] = {
+    {"TEXT", "", "found nothing"},
+    {"INT", "99999999999999999999", "found 99999999999999999999; expected a whole number from -"},
+    {"INT", "1.5", "found 1.5; expected a whole number"},
+    {"INT", "", "found nothing; expected a whole number"},
+    {"UINT", "99999999999999999999",
+     "found 99999999999999999999; expected a whole number from 0 to 18446744073709551615"},
+    {"UINT", "-1", "found -1; expected a whole number of 0 or more"},
+    {"UINT", "1e3", "found 1e3; expected a whole number"},
+    {"FLOAT", "nan", "found nan; expected a number"},
+    {"FLOAT", "inf", "found inf; expected a number"},
+    {"FLOAT", "1x", "found 1x; expected a number"},
+};
+
+TEST_F(Errors, EveryOptionOfEveryCommandRefusesWhatItsTypeDoesNotHold) {
+    int tried = 0;
+    for (const std::string command : {"scan", "run", "report", "diff", "history", "reproduce", "predict", "surface",
+                                      "evaluate", "export", "validate", "simulate", "accuracy", "capture"}) {
+        const auto options = options_in_help(command, run({command, "--help"}).out);
+        EXPECT_FALSE(options.empty()) << command;
+        for (const auto& option : options)
+            for (const auto& refused : kRefused)
+                if (refused.type == option.type) {
+                    expect(2, {command, option.name, refused.value}, {option.name + ": " + refused.found});
+                    ++tried;
+                }
+    }
+    EXPECT_GT(tried, 100);
+}
+
+TEST_F(Errors, NumbersAreDecimalOrHexadecimal) {
+    const auto seed_of = [&](const std::string& text) {
+        const auto ran = run({"validate", "--caches", "1", "--seed", text, "--json"});
+        EXPECT_EQ(ran.code, 0) << ran.err;
+        static const std::regex kSeed(R"("seed": ([0-9]+))");
+        std::smatch found;
+        return std::regex_search(ran.out, found, kSeed) ? found[1].str() : "none";
+    };
+    EXPECT_EQ(seed_of("010"), "10");
+    EXPECT_EQ(seed_of("0x10"), "16");
+    EXPECT_EQ(seed_of("18446744073709551615"), "18446744073709551615");
+}
+
+TEST_F(Errors, AnEmptyValueTakesNoOtherOptionForItself) {
+    expect(2, {"run", "clock", "--csv=", "--device", "sim:gtx280"}, {"--csv=: found nothing; expected a value"});
+    expect(2, {"scan", "--out=", "--quiet"}, {"--out=: found nothing; expected a value"});
+    EXPECT_EQ(run({"capture", "--out", "c", "--", "sh", "-c", "exit 5", "--x="}).code, 5) << "another program's";
+}
+
+/// An option that has no effect with these inputs.
+TEST_F(Errors, AnOptionWithoutEffectIsRefused) {
+    const std::string cubin = source("tests/machine_code/fixtures/vector_add.cubin");
+    const std::string ptx = source("tests/data/ptx/vector_add.ptx"),
+                      surface = source("recordings/h200-surface-sfu.json.gz");
+    ASSERT_EQ(run({"capture", "--out", "c", "--", "true"}).code, 0);
+    const auto refused = [&](std::vector<std::string> command, const std::string& option, const std::string& value) {
+        command.push_back(option);
+        if (!value.empty()) command.push_back(value);
+        expect(2, command, {option + ": has no effect with ", "; expected it with "});
+    };
+    const std::vector<std::string> launch{"predict", cubin,   "--kernel", "vector_add", "--machine", "sim:h200",
+                                          "--grid",  "1",     "--block",  "32",         "--arg",     "buf:4",
+                                          "--arg",   "buf:4", "--arg",    "buf:4"};
+    for (const auto& [option, value] : std::vector<std::pair<std::string, std::string>>{{"--out", "x"},
+                                                                                        {"--measured", "x"},
+                                                                                        {"--device", "sim:h200"},
+                                                                                        {"--noise", "1"},
+                                                                                        {"--launch", "0"},
+                                                                                        {"--trip-count", "L=1"},
+                                                                                        {"--taken", "L"},
+                                                                                        {"--untaken", "L"},
+                                                                                        {"--transactions", "1=1"},
+                                                                                        {"--ways", "1=1"},
+                                                                                        {"--l1-hit", "0.5"},
+                                                                                        {"--l2-hit", "0.5"}})
+        refused(launch, option, value);
+    for (const auto& [option, value] : std::vector<std::pair<std::string, std::string>>{{"--out", "x"},
+                                                                                        {"--grid", "1"},
+                                                                                        {"--block", "1"},
+                                                                                        {"--shared", "1"},
+                                                                                        {"--arg", "u32:1"},
+                                                                                        {"--static", ""}})
+        refused({"predict", "c", "--machine", "sim:h200"}, option, value);
+    for (const auto& [option, value] : std::vector<std::pair<std::string, std::string>>{
+             {"--grid", "1"}, {"--arg", "u32:1"}, {"--seed", "1"}, {"--time-limit", "5"}, {"--noise", "1"}})
+        refused({"predict", ptx, "--kernel", "vector_add", "--machine", "sim:gtx980", "--static"}, option, value);
+    refused({"predict", "all", "--machine", "sim:h200", "--measured", "x"}, "--kernel", "k");
+    for (const auto& [option, value] : std::vector<std::pair<std::string, std::string>>{{"--grid", "1"},
+                                                                                        {"--block", "1"},
+                                                                                        {"--shared", "1"},
+                                                                                        {"--arg", "u32:1"},
+                                                                                        {"--dump", "0:x"},
+                                                                                        {"--code", "ptx"}})
+        refused({"simulate", "c"}, option, value);
+    refused({"simulate", ptx, "--kernel", "vector_add"}, "--check", "");
+    refused({"simulate", ptx, "--kernel", "vector_add"}, "--launch", "0");
+    for (const auto& [option, value] : std::vector<std::pair<std::string, std::string>>{
+             {"--device", "sim:h200"}, {"--turn", "100"}, {"--seed", "1"}, {"--noise", "1"}, {"--quick", ""}})
+        refused({"evaluate", "--surface", surface, "--machine", "sim:h200", "--access", "sfu"}, option, value);
+    for (const auto& [option, value] :
+         std::vector<std::pair<std::string, std::string>>{{"--machines", "1"}, {"--outstanding", ""}, {"--keep", "x"}})
+        refused({"validate", "--caches", "1"}, option, value);
+    for (const auto& [option, value] : std::vector<std::pair<std::string, std::string>>{
+             {"--launches", "0"}, {"--max-memory", "1"}, {"--results", ""}, {"--no-memory", ""}})
+        refused({"capture", "--reduce", "c", "--out", "d"}, option, value);
+    refused({"capture", "--out", "d"}, "--unproven", "");
+    expect(2, {"predict", "all", "--machine", "sim:h200", "--measured", "x", "--out", "y"}, {"--measured", "--out"});
+}
+
+TEST_F(Errors, NoiseIsForSimulatedGpus) {
+    expect(2, {"scan", "--device", "cuda:0", "--noise", "1"}, {"--noise 1: has no effect on cuda:0", "simulated GPU"});
+}
+
+TEST_F(Errors, PathsThatTheSystemRefusesAreNamed) {
+    const std::string name(5000, 'n');
+    expect(2, {"simulate", name, "--kernel", "k"},
+           {"gputomo: " + name + ": cannot be read or written: File name too long"});
+    expect(2, {"predict", name, "--kernel", "k", "--machine", "sim:h200"}, {"cannot be read or written: File name"});
+}
+
+TEST_F(Errors, TextThatIsNoJsonIsNamedWithItsPlace) {
+    write("bad.json", "{\n \"a\": x}");
+    write("empty.json", "");
+    const std::vector<std::vector<std::string>> commands{{"diff", "sim:gtx280"},
+                                                         {"evaluate", "--machine", "sim:gtx280", "--surface"},
+                                                         {"predict", "all", "--machine", "sim:h200", "--measured"},
+                                                         {"accuracy", "--captures", "c"}};
+    for (auto command : commands) {
+        command.emplace_back("bad.json");
+        const auto bad = run(command);
+        EXPECT_EQ(bad.code, 2);
+        EXPECT_THAT(bad.err,
+                    AllOf(HasSubstr("gputomo: bad.json: line 2, column 7: not JSON: "), HasSubstr("; expected "),
+                          Not(HasSubstr("json.exception")), Not(HasSubstr("parse error"))));
+        command.back() = "empty.json";
+        EXPECT_THAT(run(command).err, HasSubstr("gputomo: empty.json: not JSON: it is empty; expected "));
+    }
 }
 
 TEST_F(Errors, EndlessFilesAreRefused) {
@@ -138,6 +300,7 @@ TEST_F(Errors, MachineCodeThatCannotBeSimulatedIsNamed) {
     const auto refused = [&](std::vector<std::string> arguments, const std::vector<std::string>& parts) {
         arguments.insert(arguments.begin(), "simulate");
         if (arguments.back() != "sim:gtx980") arguments.insert(arguments.end(), {"--device", "sim:h200"});
+        arguments.insert(arguments.end(), {"--grid", "1", "--block", "32"});
         const auto ran = run(arguments);
         EXPECT_EQ(ran.code, 2) << ran.err;
         EXPECT_EQ(ran.out, "");
@@ -147,7 +310,8 @@ TEST_F(Errors, MachineCodeThatCannotBeSimulatedIsNamed) {
     const std::string cubin = source("tests/machine_code/fixtures/vector_add.cubin");
     refused({cubin, "--kernel", "k"}, {"vector_add.cubin: no kernel 'k'", "one of vector_add"});
     refused({cubin, "--kernel", "vector_add", "--device", "sim:gtx980"},
-            {"--code sass: ", "compute capability 52", "90"});
+            {"vector_add.cubin: machine code is executed on compute capability 9.0 only, and GeForce GTX 980 has 5.2; "
+             "expected a PTX file, or a --device of that compute capability"});
     refused({cubin, "--kernel", "vector_add", "--code", "ptx"}, {"--code ptx: ", "is a cubin"});
     refused({cubin, "--kernel", "vector_add", "--arg", "buf:4"},
             {"found 1 arguments; expected 3", "vector_add(8 bytes, 8 bytes, 8 bytes)"});
@@ -165,7 +329,8 @@ TEST_F(Errors, PtxIsCompiledByThePtxasOnThePath) {
     const auto simulate = [&](const std::string& folder) {
         const std::string before = std::getenv("PATH");
         setenv("PATH", folder.c_str(), 1);
-        auto ran = run({"simulate", "good.ptx", "--kernel", "k", "--device", "sim:h200", "--code", "sass"});
+        auto ran = run({"simulate", "good.ptx", "--kernel", "k", "--grid", "1", "--block", "1", "--device", "sim:h200",
+                        "--code", "sass"});
         setenv("PATH", before.c_str(), 1);
         return ran;
     };
@@ -187,7 +352,7 @@ TEST_F(Errors, ArgumentsThatDoNotFitTheKernelAreRefused) {
     write_kernel("k.ptx", " ret;\n", ".param .u64 to, .param .u32 n");
     write("nine", "123456789");
     const auto with = [](const std::vector<std::string>& arguments) {
-        std::vector<std::string> all{"simulate", "k.ptx", "--kernel", "k"};
+        std::vector<std::string> all{"simulate", "k.ptx", "--kernel", "k", "--grid", "1", "--block", "1"};
         for (const auto& argument : arguments) all.insert(all.end(), {"--arg", argument});
         return all;
     };
@@ -201,9 +366,46 @@ TEST_F(Errors, ArgumentsThatDoNotFitTheKernelAreRefused) {
     expect(2, with({"buf:8", "u32:1x"}), {"--arg u32:1x", "whole number"});
     expect(2, with({"buf:8", "s32:1.5"}), {"--arg s32:1.5", "whole number"});
     expect(2, with({"buf:8", "f32:"}), {"--arg f32:", "a number"});
+    expect(2, with({"buf:8", "f32:1024"}), {"--arg f32:1024: has the type f32; expected the u32 of n in k("});
+    expect(2, with({"f64:8", "u32:1"}), {"--arg f64:8: has the type f64; expected the u64 of to in k("});
     expect(2, with({"buf:0", "u32:1"}), {"--arg buf:0", "positive"});
     expect(2, with({"buf:8:none", "u32:1"}), {"none: cannot be opened"});
     expect(2, with({"buf:8:nine", "u32:1"}), {"--arg buf:8:nine", "9 bytes"});
+}
+
+TEST_F(Errors, ArgumentsFitParametersOfTheirKind) {
+    const auto simulate = [&](const std::string& parameter, const std::string& argument) {
+        write_kernel("k.ptx", " ret;\n", ".param " + parameter);
+        return run({"simulate", "k.ptx", "--kernel", "k", "--grid", "1", "--block", "1", "--arg", argument}).code;
+    };
+    for (const char* type : {".u32 n", ".s32 n", ".b32 n"}) EXPECT_EQ(simulate(type, "u32:1"), 0) << type;
+    for (const char* type : {".f32 n", ".b32 n"}) EXPECT_EQ(simulate(type, "f32:1"), 0) << type;
+    for (const char* type : {".u64 n", ".s64 n", ".b64 n", ".align 8 .b8 n[8]"}) {
+        EXPECT_EQ(simulate(type, "buf:8"), 0) << type;
+        EXPECT_EQ(simulate(type, "s64:-1"), 0) << type;
+    }
+    EXPECT_EQ(simulate(".f32 n", "s32:1"), 2);
+    EXPECT_EQ(simulate(".f64 n", "buf:8"), 2);
+}
+
+TEST_F(Errors, ALaunchNeedsItsShape) {
+    write_kernel("k.ptx", " ret;\n");
+    const std::string cubin = source("tests/machine_code/fixtures/vector_add.cubin");
+    expect(2, {"simulate", "k.ptx", "--kernel", "k", "--block", "1"}, {"--grid: missing; expected the blocks"});
+    expect(2, {"simulate", "k.ptx", "--kernel", "k", "--grid", "1"}, {"--block: missing; expected the threads"});
+    const std::vector<std::string> buffers{"--arg", "buf:4", "--arg", "buf:4", "--arg", "buf:4"};
+    for (const std::vector<std::string>& command : {std::vector<std::string>{"simulate", cubin, "--device", "sim:h200"},
+                                                    {"predict", cubin, "--machine", "sim:h200"}})
+        for (const std::vector<std::string>& shape : {std::vector<std::string>{}, {"--grid", "1"}, {"--block", "1"}}) {
+            auto arguments = command;
+            arguments.insert(arguments.end(), {"--kernel", "vector_add"});
+            arguments.insert(arguments.end(), buffers.begin(), buffers.end());
+            arguments.insert(arguments.end(), shape.begin(), shape.end());
+            const auto ran = run(arguments);
+            EXPECT_EQ(ran.code, 2);
+            EXPECT_THAT(ran.err,
+                        HasSubstr(shape.empty() || shape[0] == "--block" ? "--grid: missing" : "--block: missing"));
+        }
 }
 
 TEST_F(Errors, ImpossibleLaunchesAndDumpsAreRefused) {
@@ -212,14 +414,20 @@ TEST_F(Errors, ImpossibleLaunchesAndDumpsAreRefused) {
     const auto with = [](const std::vector<std::string>& options) {
         std::vector<std::string> all{"simulate", "k.ptx", "--kernel", "k"};
         all.insert(all.end(), options.begin(), options.end());
+        for (const std::string option : {"--grid", "--block"})
+            if (std::ranges::find(options, option) == options.end()) all.insert(all.end(), {option, "1"});
         return all;
     };
+    expect(2, with({"--grid", "1,65536"}), {"--grid 1,65536: found 65536 blocks in y", "at most 65535", "GTX 280"});
+    expect(2, with({"--grid", "1,1,2"}), {"found 2 blocks in z", "at most 1, the limit of GeForce GTX 280"});
+    expect(2, with({"--grid", "2147483648"}), {"found 2147483648 blocks in x", "at most 2147483647"});
+    expect(2, with({"--block", "1,1,65"}), {"--block 1,1,65: found 65 threads in z", "at most 64"});
     expect(2, with({"--grid", "0"}), {"--grid 0", "from 1 to"});
     expect(2, with({"--grid", "-1"}), {"--grid -1", "from 1 to"});
     expect(2, with({"--block", "1,2,3,4"}), {"--block 1,2,3,4", "X[,Y,Z]"});
     expect(2, with({"--block", "1,,2"}), {"--block 1,,2", "whole number"});
     expect(2, with({"--block", "513"}), {"--block 513", "512", "GTX 280"});
-    expect(2, with({"--shared", "16385"}), {"--shared", "16384"});
+    expect(2, with({"--shared", "16385"}), {"--shared", "16385 bytes", "16384"});
     expect(2, with({"--dump", "0:out"}), {"--dump 0:out", "0 buffers"});
     write_kernel("k.ptx", " ret;\n", ".param .u64 to");
     expect(2, with({"--arg", "buf:8", "--dump", "0"}), {"--dump 0", "N:FILE"});
@@ -227,16 +435,29 @@ TEST_F(Errors, ImpossibleLaunchesAndDumpsAreRefused) {
     expect(2, with({"--arg", "buf:8", "--dump", "0:regular/out"}), {"regular/out: cannot be written"});
 }
 
+TEST_F(Errors, LaterGpusTakeLargerLaunches) {
+    write_kernel("k.ptx", " ret;\n");
+    const auto refusal = [&](const std::string& grid, const std::string& block) {
+        return run({"simulate", "k.ptx", "--kernel", "k", "--device", "sim:gtx680", "--grid", grid, "--block", block})
+            .err;
+    };
+    EXPECT_THAT(refusal("1,1,65536", "1"), HasSubstr("found 65536 blocks in z; expected at most 65535, the limit of"));
+    EXPECT_THAT(refusal("1", "1,1,1024"), HasSubstr("found 1024 threads in z; expected at most 64, the limit of"));
+    EXPECT_THAT(refusal("1", "1,1025"), HasSubstr("found 1025 threads; expected at most 1024, the limit of"));
+    EXPECT_THAT(refusal("1,2,3", "8,16,8"), Not(HasSubstr("gputomo: ")));
+}
+
 TEST_F(Errors, AnEndlessKernelEndsAtTheTimeLimit) {
     write_kernel("k.ptx", "AGAIN:\n bra AGAIN;\n");
-    expect(4, {"simulate", "k.ptx", "--kernel", "k", "--time-limit", "100"}, {"launch of k", "100 ms", "line 6"});
+    expect(4, {"simulate", "k.ptx", "--kernel", "k", "--grid", "1", "--block", "1", "--time-limit", "100"},
+           {"launch of k", "100 ms", "line 6"});
 }
 
 TEST_F(Errors, ADeadlockIsReportedWithWarpAndInstruction) {
     write_kernel("k.ptx",
                  " .reg .u32 %t; .reg .pred %p;\n mov.u32 %t, %tid.x;\n setp.lt.u32 %p, %t, 32;\n @%p bra DONE;\n"
                  " bar.sync 0, 64;\nDONE:\n ret;\n");
-    expect(1, {"simulate", "k.ptx", "--kernel", "k", "--block", "64"},
+    expect(1, {"simulate", "k.ptx", "--kernel", "k", "--grid", "1", "--block", "64"},
            {"launch of k", "deadlock", "warp 1 waits at line 9: bar.sync 0, 64"});
 }
 
@@ -244,7 +465,8 @@ TEST_F(Errors, AnIllegalAccessIsReportedWithItsThread) {
     write_kernel(
         "k.ptx",
         " .reg .u64 %a; .reg .u32 %v;\n mov.u64 %a, 16;\n ld.global.u32 %v, [%a];\n st.global.u32 [%a], %v;\n ret;\n");
-    expect(1, {"simulate", "k.ptx", "--kernel", "k"}, {"launch of k", "thread 0", "line 7"});
+    expect(1, {"simulate", "k.ptx", "--kernel", "k", "--grid", "1", "--block", "1"},
+           {"launch of k", "thread 0", "line 7"});
 }
 
 }  // namespace

@@ -26,11 +26,12 @@ TEST_F(Machines, ABuiltInDescriptionNeedsNoFile) {
     EXPECT_EQ(run({"diff", source("machines/gtx280.json"), "sim:gtx281"}).code, 2);
 }
 
-TEST_F(Machines, ASurfaceOfAnotherGpuCausesAWarning) {
+TEST_F(Machines, ASurfaceOfAnotherGpuIsRefused) {
     const auto ran = run({"evaluate", "--surface", source("recordings/h200-surface-sfu.json.gz"), "--machine",
                           source("machines/gtx280.json"), "--access", "sfu"});
-    EXPECT_EQ(ran.code, 0);
-    EXPECT_THAT(ran.err, HasSubstr("was measured on NVIDIA H200"));
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, HasSubstr("was measured on NVIDIA H200; expected a surface of GeForce GTX 280"));
 }
 
 }  // namespace

@@ -248,8 +248,13 @@ TEST_F(Models, PredictExecutesBlocksOfACubin) {
 }
 
 TEST_F(Models, PredictOfALaunchNamesWhatIsWrong) {
+    const auto launch_of = [&](const std::string& kernel, std::vector<std::string> more) {
+        for (const std::string option : {"--grid", "--block"})
+            if (std::ranges::find(more, option) == more.end()) more.insert(more.end(), {option, "1"});
+        return run(profiled(kernel, more));
+    };
     const auto error = [&](const std::string& kernel, const std::vector<std::string>& more) {
-        const auto ran = run(profiled(kernel, more));
+        const auto ran = launch_of(kernel, more);
         EXPECT_EQ(ran.code, 2) << ran.err;
         return ran.err;
     };
@@ -259,16 +264,19 @@ TEST_F(Models, PredictOfALaunchNamesWhatIsWrong) {
     EXPECT_THAT(error("loop", {"--block", "2048", "--arg", "buf:64", "--arg", "buf:64", "--arg", "s32:1"}),
                 HasSubstr("--block 2048: found 2048 threads; expected at most 1024"));
     EXPECT_THAT(error("none", {}), HasSubstr("no kernel 'none'"));
-    EXPECT_THAT(error("loop", {"--trip-count", "L=4"}), HasSubstr("--trip-count: expected --static with it"));
-    EXPECT_THAT(error("loop", {"--static"}), HasSubstr("is a cubin; expected a PTX file"));
+    EXPECT_THAT(
+        error("loop", {"--trip-count", "L=4"}),
+        HasSubstr("--trip-count: has no effect with a launch that is executed; expected it with the analysis of a PTX "
+                  "file or a listing (--static)"));
+    EXPECT_THAT(error("loop", {"--static"}), HasSubstr("is machine code; expected a PTX file"));
     EXPECT_THAT(
         run({"predict", source("tests/launch/fixtures/profiled.cubin"), "--kernel", "loop", "--machine", "sim:gtx980"})
             .err,
         HasSubstr("has compute capability 5.2; expected 9.0"));
-    const auto outside = run(profiled("loop", {"--arg", "buf:64", "--arg", "buf:64", "--arg", "s32:5"}));
+    const auto outside = launch_of("loop", {"--arg", "buf:64", "--arg", "buf:64", "--arg", "s32:5"});
     EXPECT_EQ(outside.code, 1);
     EXPECT_THAT(outside.err, HasSubstr("illegal address"));
-    const auto endless = run(profiled("endless", {"--arg", "buf:4", "--time-limit", "20"}));
+    const auto endless = launch_of("endless", {"--arg", "buf:4", "--time-limit", "20"});
     EXPECT_EQ(endless.code, 4);
     EXPECT_THAT(endless.err, HasSubstr("did not end within 20 ms"));
 }

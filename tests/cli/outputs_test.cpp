@@ -200,10 +200,10 @@ TEST_F(Outputs, NoOutputReplacesAnInput) {
              {"surface", "--device", "sim:m.json", "--out", "m.json"},
              {"predict", "all", "--device", "sim:gtx280", "--machine", "m.json", "--out", "m.json"},
              {"history", "--db", "m.json", "--add", "m.json", "--specimen", "a"},
-             {"simulate", "k.ptx", "--kernel", "vector_add", "--arg", "buf:16:a", "--arg", "buf:16", "--arg", "buf:16",
-              "--arg", "u32:4", "--dump", "0:k.ptx"},
-             {"simulate", "k.ptx", "--kernel", "vector_add", "--arg", "buf:16:a", "--arg", "buf:16", "--arg", "buf:16",
-              "--arg", "u32:4", "--dump", "0:a"}}) {
+             {"simulate", "k.ptx", "--kernel", "vector_add", "--grid", "1", "--block", "4", "--arg", "buf:16:a",
+              "--arg", "buf:16", "--arg", "buf:16", "--arg", "u32:4", "--dump", "0:k.ptx"},
+             {"simulate", "k.ptx", "--kernel", "vector_add", "--grid", "1", "--block", "4", "--arg", "buf:16:a",
+              "--arg", "buf:16", "--arg", "buf:16", "--arg", "u32:4", "--dump", "0:a"}}) {
         const auto ran = run(arguments);
         EXPECT_EQ(ran.code, 2) << ::testing::PrintToString(arguments) << ran.err;
         EXPECT_THAT(ran.err, HasSubstr("is the input ")) << ::testing::PrintToString(arguments);
@@ -294,9 +294,9 @@ TEST_F(Outputs, FaultyNumbersAndGridsSayWhatWasExpected) {
     const auto tolerance = run({"diff", "sim:gtx280", "sim:gtx280", "--tolerance", "-1"});
     EXPECT_EQ(tolerance.code, 2);
     EXPECT_THAT(tolerance.err, AllOf(HasSubstr("--tolerance"), HasSubstr("found -1; expected a number of 0 or more")));
-    for (const char* grid : {"1x2", "1,2,3,4", "", "1,,2", "0"}) {
-        const auto ran =
-            run({"simulate", source("tests/data/ptx/vector_add.ptx"), "--kernel", "vector_add", "--grid", grid});
+    for (const char* grid : {"1x2", "1,2,3,4", "1,,2", "0"}) {
+        const auto ran = run({"simulate", source("tests/data/ptx/vector_add.ptx"), "--kernel", "vector_add", "--block",
+                              "32", "--grid", grid});
         EXPECT_EQ(ran.code, 2);
         EXPECT_THAT(ran.err, AllOf(HasSubstr(std::string("--grid ") + grid), HasSubstr("expected X[,Y,Z]"))) << grid;
     }

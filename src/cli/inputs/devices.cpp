@@ -2,6 +2,7 @@
 
 #include "cli/inputs/embedded_files.hpp"
 #include "cli/inputs/machines.hpp"
+#include "cli/terminal/messages.hpp"
 #include "device/cuda/cuda.hpp"
 #include "machine/json.hpp"
 #include "sim/completion.hpp"
@@ -34,7 +35,7 @@ void note_assumptions(const std::string& name, const std::vector<std::string>& a
     static std::set<std::string> noted;
     const std::lock_guard guard(mutex);
     if (!assumed.empty() && noted.insert(name).second)
-        fmt::print(stderr, "note: {} leaves open what simulation needs; assumed: {}\n", name, fmt::join(assumed, "; "));
+        out::note("{} leaves open what simulation needs; assumed: {}", name, fmt::join(assumed, "; "));
 }
 
 }  // namespace
@@ -84,7 +85,13 @@ std::unique_ptr<device::Device> open_device(const std::string& name, std::uint64
     if (name == "auto")
         return open_device(device::cuda::count() > 0 ? "cuda:0" : std::string(kDefaultMachine), seed, noise);
     if (name.starts_with("sim:")) return open_simulated(name, seed, noise);
-    if (name.starts_with("cuda:")) return device::cuda::open(cuda_index(name));
+    if (name.starts_with("cuda:")) {
+        const int index = cuda_index(name);
+        if (noise != 0)
+            throw InputError(
+                fmt::format("--noise {}: has no effect on {}; expected it with a simulated GPU", noise, name));
+        return device::cuda::open(index);
+    }
     throw InputError(fmt::format("device '{}': expected cuda:N, sim:NAME, sim:FILE.json or auto", name));
 }
 

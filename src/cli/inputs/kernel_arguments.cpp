@@ -12,9 +12,16 @@
 #include <charconv>
 #include <limits>
 #include <span>
+#include <tuple>
 
 namespace gputomo::cli {
 namespace {
+
+/// Whether a parameter takes a value: one of bits (b32) takes any, others only their own kind.
+bool is_kind_of(std::string_view parameter, std::string_view argument) {
+    const auto is_float = [](std::string_view type) { return type.starts_with('f'); };
+    return parameter.empty() || parameter.starts_with('b') || is_float(parameter) == is_float(argument);
+}
 
 /// A scalar type by its name, and how a value of it is appended to the arguments.
 struct Scalar {
@@ -62,7 +69,9 @@ Signature signature_of(const ptx::Kernel& kernel) {
     std::string out;
     for (const auto& parameter : kernel.parameters) {
         out += fmt::format("{}{} {}", out.empty() ? "" : ", ", ptx::name_of(parameter.type), parameter.name);
-        signature.parameters.push_back({parameter.name, static_cast<std::size_t>(parameter.size.count())});
+        const bool is_array = parameter.size != ptx::size_of(parameter.type);
+        signature.parameters.push_back({parameter.name, static_cast<std::size_t>(parameter.size.count()),
+                                        is_array ? "" : std::string(ptx::name_of(parameter.type))});
     }
     signature.text = fmt::format("{}({})", kernel.name, out);
     return signature;
@@ -81,7 +90,7 @@ Signature signature_of(const device::Cubin& cubin, const std::string& name, cons
     for (const auto& parameter : device::kernel_info(cubin, name).parameters) {
         const auto number = signature.parameters.size();
         out += fmt::format("{}{} bytes", out.empty() ? "" : ", ", parameter.bytes);
-        signature.parameters.push_back({fmt::format("parameter {}", number), parameter.bytes});
+        signature.parameters.push_back({fmt::format("parameter {}", number), parameter.bytes, {}});
     }
     signature.text = fmt::format("{}({})", name, out);
     return signature;
@@ -100,6 +109,10 @@ KernelArguments kernel_arguments(const std::vector<std::string>& texts, const Si
         if (given != parameter.bytes)
             throw InputError(fmt::format("--arg {}: has {} bytes; expected the {} of {} in {}", texts[i], given,
                                          parameter.bytes, parameter.name, signature.text));
+        const auto type = std::string_view(texts[i]).substr(0, texts[i].find(':'));
+        if (!is_kind_of(parameter.type, type))
+            throw InputError(fmt::format("--arg {}: has the type {}; expected the {} of {} in {}", texts[i], type,
+                                         parameter.type, parameter.name, signature.text));
     }
     return arguments;
 }
@@ -117,6 +130,32 @@ device::Dim3 dimensions(std::string_view text, const std::string& option) {
     }
     throw InputError(fmt::format("{} {}: expected X[,Y,Z], whole numbers from 1 to {}", option, text,
                                  std::numeric_limits<std::uint32_t>::max()));
+}
+
+void check_limit(const device::Device& gpu, device::Attribute attribute, std::uint64_t asked, std::string_view option,
+                 std::string_view unit) {
+    const auto most = gpu.attribute(attribute);
+    if (most && asked > static_cast<std::uint64_t>(*most))
+        throw InputError(fmt::format("{}: found {} {}; expected at most {}, the limit of {}", option, asked, unit,
+                                     *most, gpu.name()));
+}
+
+LaunchShape launch_shape(const ShapeOptions& options, const device::Device& gpu) {
+    using enum device::Attribute;
+    for (const auto& [option, text, what] :
+         {std::tuple("--grid", options.grid, "blocks"), std::tuple("--block", options.block, "threads of a block")})
+        if (text.empty())
+            throw InputError(fmt::format("{}: missing; expected the {} of the launch, X[,Y,Z]", option, what));
+    const LaunchShape shape{dimensions(options.grid, "--grid"), dimensions(options.block, "--block")};
+    const auto grid = "--grid " + options.grid, block = "--block " + options.block;
+    check_limit(gpu, max_grid_x, shape.grid.x, grid, "blocks in x");
+    check_limit(gpu, max_grid_y, shape.grid.y, grid, "blocks in y");
+    check_limit(gpu, max_grid_z, shape.grid.z, grid, "blocks in z");
+    check_limit(gpu, max_threads_per_block, shape.block.count(), block, "threads");
+    check_limit(gpu, max_block_x, shape.block.x, block, "threads in x");
+    check_limit(gpu, max_block_y, shape.block.y, block, "threads in y");
+    check_limit(gpu, max_block_z, shape.block.z, block, "threads in z");
+    return shape;
 }
 
 const ptx::Kernel& find_kernel(const ptx::Module& module, const std::string& name, const std::string& file) {

@@ -6,6 +6,7 @@
 #include "ptx/ir.hpp"
 
 #include <charconv>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -24,6 +25,7 @@ struct Signature {
     struct Parameter {
         std::string name;
         std::size_t bytes = 0;
+        std::string type;  ///< "u32"; empty where the code does not say, as a cubin
     };
     std::vector<Parameter> parameters;
     std::string text;  ///< "vector_add(u64 a, u32 n)"
@@ -33,8 +35,9 @@ struct Signature {
 /// `name` is not one of them.
 [[nodiscard]] Signature signature_of(const device::Cubin& cubin, const std::string& name, const std::string& file);
 
-/// Allocates and fills the buffers on `gpu`. Throws InputError where a text is wrong, or where the number or the sizes
-/// of the arguments differ from the kernel's parameters.
+/// Allocates and fills the buffers on `gpu`. Throws InputError where a text is wrong, or where the arguments differ
+/// from the kernel's parameters in number or size, or in being whole numbers or not, where the parameters' types are
+/// known.
 [[nodiscard]] KernelArguments kernel_arguments(const std::vector<std::string>& texts, const Signature& signature,
                                                device::Device& gpu);
 [[nodiscard]] inline KernelArguments kernel_arguments(const std::vector<std::string>& texts, const ptx::Kernel& kernel,
@@ -44,6 +47,19 @@ struct Signature {
 
 /// Reads X[,Y,Z]; `option` names the option in errors. Throws InputError.
 [[nodiscard]] device::Dim3 dimensions(std::string_view text, const std::string& option);
+
+/// The values of --grid and --block; empty where not given.
+struct ShapeOptions {
+    std::string grid, block;
+};
+struct LaunchShape {
+    device::Dim3 grid, block;
+};
+/// Throws InputError where one is not given, is wrong, or is more than `gpu` launches.
+[[nodiscard]] LaunchShape launch_shape(const ShapeOptions& options, const device::Device& gpu);
+/// Throws InputError where `asked` is more than the device's attribute. `option` names the option with its value.
+void check_limit(const device::Device& gpu, device::Attribute attribute, std::uint64_t asked, std::string_view option,
+                 std::string_view unit);
 
 /// Throws InputError that lists the kernels of the file where `name` is not one of them.
 [[nodiscard]] const ptx::Kernel& find_kernel(const ptx::Module& module, const std::string& name,

@@ -1,24 +1,79 @@
 #include "cli/inputs/machine_code.hpp"
 
+#include "capture/decompress.hpp"
+#include "capture/fatbin.hpp"
+#include "device/cubin.hpp"
+#include "files/output_file.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
 
 #include <fmt/format.h>
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <span>
 #include <sstream>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gputomo::cli {
 namespace {
+
+using capture::FatbinMember;
+
+constexpr std::size_t kLargestCode = std::size_t{64} << 20;
+
+/// A program or library begins as a cubin does: both are ELF. What it says of its machine is at byte 18 (elf(5)).
+void refuse_host_program(std::string_view content, const std::string& file) {
+    if (!device::is_cubin(content) || content.size() < sizeof(Elf64_Ehdr)) return;
+    Elf64_Ehdr header{};
+    std::memcpy(&header, content.data(), sizeof(header));
+    if (header.e_machine == EM_CUDA || header.e_machine == EM_NONE) return;
+    throw InputError(fmt::format(
+        "{}: is a program or library for a CPU; expected a PTX file, a cubin or a fatbin. `gputomo capture` "
+        "records the kernels that a program launches, and `cuobjdump -xelf all` extracts cubins",
+        file));
+}
+
+/// Machine code where it can be executed, or else the newest PTX: simulated GPUs execute PTX for any target.
+std::optional<FatbinMember> best_member(std::span<const FatbinMember> all, int sm, bool takes_machine_code) {
+    constexpr int kAnyTarget = std::numeric_limits<int>::max();
+    for (const auto& member : capture::candidates(all, sm))
+        if (takes_machine_code && member.kind == FatbinMember::Kind::cubin) return member;
+    for (const auto& member : capture::candidates(all, kAnyTarget))
+        if (member.kind == FatbinMember::Kind::ptx) return member;
+    return std::nullopt;
+}
+
+/// PTX in a fatbin ends with a NUL.
+std::string code_of(const FatbinMember& member) {
+    auto code = capture::payload(member);
+    if (member.kind == FatbinMember::Kind::ptx) code.resize(std::min(code.size(), code.find('\0')));
+    return code;
+}
+
+/// "machine code for sm_80 and sm_90a, and PTX for sm_90", for messages.
+std::string contents_of(const std::vector<FatbinMember>& all) {
+    std::string text;
+    for (const auto& member : all)
+        if (member.kind != FatbinMember::Kind::other)
+            text += fmt::format("{}{} for sm_{}", text.empty() ? "" : ", ",
+                                member.kind == FatbinMember::Kind::ptx ? "PTX" : "machine code", member.sm);
+    return text.empty() ? "no code" : text;
+}
 
 /// A folder of its own that goes with the object.
 class TemporaryFolder {
@@ -93,14 +148,46 @@ Ended run_program(const std::vector<std::string>& command) {
 
 }  // namespace
 
-std::string compile_ptx(const std::string& file, int sm, const std::string& what, const std::string& otherwise) {
+bool is_machine_code_file(const std::string& file) {
+    if (!std::filesystem::is_regular_file(file)) return false;  // a pipe can be read only once
+    std::ifstream stream(file, std::ios::binary);
+    std::array<char, 4> begin{};
+    stream.read(begin.data(), begin.size());
+    const auto kind = capture::image_kind(std::as_bytes(std::span(begin)));
+    return kind == capture::ImageKind::cubin || kind == capture::ImageKind::fatbin;
+}
+
+FileCode read_code(const std::string& file, int sm, CodeWish wish) {
+    auto content = read_file(file, "a PTX file, a cubin or a fatbin", kLargestCode);
+    refuse_host_program(content, file);
+    const auto bytes = std::as_bytes(std::span(content));
+    if (bytes.size() < 4 || capture::image_kind(bytes.first(4)) != capture::ImageKind::fatbin)
+        return {std::move(content), false};
+    try {
+        const auto all = capture::members(bytes);
+        const bool takes_machine_code = sm == kExecutedSm && wish == CodeWish::any;
+        if (const auto best = best_member(all, sm, takes_machine_code)) return {code_of(*best), true};
+        throw InputError(
+            fmt::format("is a fatbin with {}; expected {}PTX. Choose another GPU, or compile the kernel "
+                        "for this one",
+                        contents_of(all), takes_machine_code ? fmt::format("machine code for sm_{} or ", sm) : ""));
+    } catch (const InputError& e) {
+        throw InputError(fmt::format("{}: {}", file, e.what()));
+    }
+}
+
+std::string compile_ptx(const PtxSource& source, int sm, const std::string& what, const std::string& otherwise) {
+    const auto& file = source.file;
     const std::string compiler = compiler_on_path();
     if (compiler.empty())
         throw InputError(
             fmt::format("{}: {} is PTX, and there is no ptxas on the PATH to compile it: {}", what, file, otherwise));
     const TemporaryFolder folder;
     const auto cubin = folder.path() / "code.cubin";
-    const auto ended = run_program({compiler, fmt::format("-arch=sm_{}", sm), file, "-o", cubin.string()});
+    const auto extracted = folder.path() / "code.ptx";
+    if (!source.extracted.empty()) files::write_whole(extracted, source.extracted);
+    const auto ended = run_program({compiler, fmt::format("-arch=sm_{}", sm),
+                                    source.extracted.empty() ? file : extracted.string(), "-o", cubin.string()});
     if (ended.status != 0) throw InputError(fmt::format("{}: {} refuses it:\n{}", file, compiler, ended.output));
     return read_file(cubin, "a cubin");
 }

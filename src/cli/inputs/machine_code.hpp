@@ -1,14 +1,36 @@
 // Machine code for the simulated GPU, from a cubin or compiled from PTX.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace gputomo::cli {
 
+/// The compute capability whose machine code simulated GPUs execute.
+inline constexpr int kExecutedSm = 90;
+
+/// Whether a file holds machine code: a cubin, or a fatbin.
+[[nodiscard]] bool is_machine_code_file(const std::string& file);
+
+/// What a simulated GPU should execute of a fatbin that has both languages.
+enum class CodeWish : std::uint8_t { any, ptx };
+struct FileCode {
+    std::string code;           ///< PTX or a cubin
+    bool is_extracted = false;  ///< from a fatbin
+};
+/// Reads a PTX file, a cubin, or a fatbin. Of a fatbin it is what a simulated GPU of compute capability `sm` executes:
+/// machine code where there is some, or else PTX. Throws InputError that says what the fatbin has where nothing fits,
+/// and that names other kinds of files.
+[[nodiscard]] FileCode read_code(const std::string& file, int sm, CodeWish wish);
+
+struct PtxSource {
+    std::string file;
+    std::string extracted;  ///< its PTX, where the file is a fatbin; empty where it is the file
+};
 /// Compiles PTX for compute capability `sm` with the ptxas on the PATH and returns the cubin. Throws InputError with
 /// what ptxas says where it refuses the file. Where there is no ptxas, the error begins with `what`, which needs the
 /// machine code, and ends with `otherwise`, which says what to do.
-[[nodiscard]] std::string compile_ptx(const std::string& file, int sm, const std::string& what,
+[[nodiscard]] std::string compile_ptx(const PtxSource& source, int sm, const std::string& what,
                                       const std::string& otherwise);
 
 }  // namespace gputomo::cli

@@ -1,6 +1,7 @@
 #include "cli/inputs/machines.hpp"
 
 #include "cli/inputs/devices.hpp"
+#include "cli/terminal/messages.hpp"
 #include "files/output_file.hpp"
 #include "machine/json.hpp"
 #include "scan/files.hpp"
@@ -17,7 +18,7 @@ namespace gputomo::cli {
 std::string content_of(const std::string& file, std::string_view expected) {
     files::refuse_inputs("standard output", "/dev/stdout", {file});
     auto [content, problems] = files::read_checked(file, expected);
-    for (const auto& problem : problems) fmt::print(stderr, "warning: {}\n", problem);
+    for (const auto& problem : problems) out::warn("{}", problem);
     return scan::is_gzip(content) ? scan::gunzip(content, file) : std::move(content);
 }
 

@@ -1,5 +1,6 @@
 #include "cli/inputs/origin.hpp"
 
+#include "cli/terminal/messages.hpp"
 #include "cli/terminal/version.hpp"
 #include "machine/origin_json.hpp"
 #include "units/error.hpp"
@@ -112,7 +113,7 @@ void add_state_after(results::Origin& origin, const device::Device& device) {
 
 void print_json(nlohmann::ordered_json document, const results::Origin& origin) {
     machine::add_origin(document, origin);
-    fmt::print("{}\n", document.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    out::print_json_text(document.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace gputomo::cli

@@ -1,5 +1,6 @@
 #include "cli/terminal/progress.hpp"
 
+#include "cli/terminal/messages.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -48,14 +49,14 @@ void Progress::show(double fraction, double seconds_left, std::string_view what)
         const int full = static_cast<int>(fraction * kBar);
         const std::string left = seconds_left < 0 ? "" : fmt::format(" {:.0f} s left", seconds_left);
         fmt::print(stderr, "\r\033[K[{:#<{}}{:.<{}}] {:3.0f}%{} {:.60}", "", full, "", kBar - full, 100 * fraction,
-                   left, what);
+                   left, out::one_line(what));
         drawn_ = true;
         return;
     }
     std::string step(what.substr(0, what.find(':')));
     if (step == last_) return;
     last_ = std::move(step);
-    fmt::print(stderr, "{:3.0f}% {}\n", 100 * fraction, what);
+    out::say("{:3.0f}% {}", 100 * fraction, what);
 }
 
 }  // namespace gputomo::cli

@@ -1,0 +1,45 @@
+// The one place that prints for people: results to standard output, messages to standard error. What comes from files,
+// names and arguments may hold control characters, with which a terminal can be made to show anything. They are
+// printed as escapes.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace gputomo::cli::out {
+
+/// The text with control characters, and bytes that are no UTF-8, as escapes such as \x1b. Newlines and tabs stay.
+[[nodiscard]] std::string printable(std::string_view text);
+/// The text as a cell of a table shows it: newlines and tabs are escaped, too.
+[[nodiscard]] std::string one_line(std::string_view text);
+
+/// Prints results to standard output.
+void print_text(std::string_view text);
+/// Prints a JSON document to standard output. Its writer has escaped all control characters but U+007F to U+009F, which
+/// become escapes of JSON.
+void print_json_text(std::string_view text);
+/// Prints a message to standard error, after all results that were printed before: both may go to one file.
+void print_message(std::string_view text);
+
+template <class... T>
+void print(fmt::format_string<T...> format, T&&... arguments) {
+    print_text(fmt::format(format, std::forward<T>(arguments)...));
+}
+/// Prints a line of progress, or where results are.
+template <class... T>
+void say(fmt::format_string<T...> format, T&&... arguments) {
+    print_message(fmt::format(format, std::forward<T>(arguments)...) + "\n");
+}
+template <class... T>
+void note(fmt::format_string<T...> format, T&&... arguments) {
+    print_message("note: " + fmt::format(format, std::forward<T>(arguments)...) + "\n");
+}
+template <class... T>
+void warn(fmt::format_string<T...> format, T&&... arguments) {
+    print_message("warning: " + fmt::format(format, std::forward<T>(arguments)...) + "\n");
+}
+
+}  // namespace gputomo::cli::out
