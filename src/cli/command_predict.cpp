@@ -282,25 +282,7 @@ void add_measure_options(Command& command, const std::shared_ptr<PredictOptions>
         .only_for(usage, kBuiltIn | kStaticMeasured);
 }
 
-}  // namespace
-
-void add_predict(CLI::App& parent, Action& action) {
-    const auto options = std::make_shared<PredictOptions>();
-    Command command(
-        parent, "predict",
-        "Predict the time of a launch by executing sampled blocks, or a kernel's throughput against occupancy "
-        "from its code alone");
-    command
-        .add_option(
-            "file", options->file,
-            fmt::format("cubin for sm_90, PTX file, folder of a capture, output of cuobjdump -sass or nvdisasm, "
-                        "or built-in kernels: {}",
-                        fmt::join(compare::workload_names(), ", ")))
-        .required();
-    command.add_option("--kernel", options->kernel, "entry of the file; needed for files")
-        .only_for(options->usage, kLaunches | kOfCapture | kStatic);
-    command.add_option("--machine", options->machine, kMachineHelp).required();
-    command.add_flag("--json", options->json, "print JSON instead of text");
+void add_analysis_options(Command& command, const std::shared_ptr<PredictOptions>& options) {
     command
         .add_option("--trip-count", options->trip_counts,
                     "LABEL=N: the loop that starts at LABEL runs N iterations; given once for each loop")
@@ -333,6 +315,28 @@ void add_predict(CLI::App& parent, Action& action) {
         .capture_default_str()
         .range(0, 1)
         .only_for(options->usage, kAnalyses);
+}
+
+}  // namespace
+
+void add_predict(CLI::App& parent, Action& action) {
+    const auto options = std::make_shared<PredictOptions>();
+    Command command(
+        parent, "predict",
+        "Predict the time of a launch by executing sampled blocks, or a kernel's throughput against occupancy "
+        "from its code alone");
+    command
+        .add_option(
+            "file", options->file,
+            fmt::format("cubin for sm_90, PTX file, folder of a capture, output of cuobjdump -sass or nvdisasm, "
+                        "or built-in kernels: {}",
+                        fmt::join(compare::workload_names(), ", ")))
+        .required();
+    command.add_option("--kernel", options->kernel, "entry of the file; needed for files")
+        .only_for(options->usage, kLaunches | kOfCapture | kStatic);
+    command.add_option("--machine", options->machine, kMachineHelp).required();
+    command.add_flag("--json", options->json, "print JSON instead of text");
+    add_analysis_options(command, options);
     add_measure_options(command, options);
     command
         .add_flag("--static", options->reads_code,

@@ -258,23 +258,8 @@ int simulate(SimulateOptions& options) {
     return 0;
 }
 
-}  // namespace
-
-void add_simulate(CLI::App& parent, Action& action) {
-    const auto options = std::make_shared<SimulateOptions>();
-    Command command(parent, "simulate",
-                    "Run a kernel, in PTX or machine code, on a simulated GPU and print its counters");
-    command.add_option("file", options->file, "PTX file, cubin for sm_90, or folder of a capture").required();
-    command.add_option("--kernel", options->kernel,
-                       "entry of the file to run; of a capture, all launches of this kernel that have memory");
-    command.add_option("--launch", options->launches, "of a capture: the launch of this number; given once for each")
-        .one_value_each()
-        .only_for(options->usage, kSimulatesCapture);
-    auto check = command.add_flag("--check", options->check,
-                                  "of a capture with results: compare memory after the launch with the GPU's");
-    check.only_for(options->usage, kSimulatesCapture);
-    command.add_option("--device", options->device,
-                       "simulated GPU: sim:NAME or sim:FILE.json (default: sim:gtx280; for a capture sim:h200)");
+/// Adds the options that describe a launch, and returns --dump.
+Option add_launch_options(Command& command, const std::shared_ptr<SimulateOptions>& options) {
     command
         .add_option("--code", options->code,
                     "what is executed: ptx, or sass (machine code of sm_90; of a PTX file what the ptxas on the PATH "
@@ -297,6 +282,27 @@ void add_simulate(CLI::App& parent, Action& action) {
     auto dump = command.add_option("--dump", options->dumps,
                                    "N:FILE: write the content of buffer N, counted from 0, to FILE after the run");
     dump.one_value_each().only_for(options->usage, kSimulatesFile);
+    return dump;
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& parent, Action& action) {
+    const auto options = std::make_shared<SimulateOptions>();
+    Command command(parent, "simulate",
+                    "Run a kernel, in PTX or machine code, on a simulated GPU and print its counters");
+    command.add_option("file", options->file, "PTX file, cubin for sm_90, or folder of a capture").required();
+    command.add_option("--kernel", options->kernel,
+                       "entry of the file to run; of a capture, all launches of this kernel that have memory");
+    command.add_option("--launch", options->launches, "of a capture: the launch of this number; given once for each")
+        .one_value_each()
+        .only_for(options->usage, kSimulatesCapture);
+    auto check = command.add_flag("--check", options->check,
+                                  "of a capture with results: compare memory after the launch with the GPU's");
+    check.only_for(options->usage, kSimulatesCapture);
+    command.add_option("--device", options->device,
+                       "simulated GPU: sim:NAME or sim:FILE.json (default: sim:gtx280; for a capture sim:h200)");
+    auto dump = add_launch_options(command, options);
     auto above = command.add_option("--sample-above", options->sample_above, kSampleAboveHelp);
     above.capture_default_str().excludes(check).excludes(dump);
     command

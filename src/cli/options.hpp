@@ -42,8 +42,8 @@ private:
 
 /// One option of a command. Members that CLI11 also has are named and behave as there; each returns the option itself.
 ///
-/// What the user gives is checked by the type of the variable that takes it: a whole number must fit its type, a number
-/// must be finite, and a text must not be empty.
+/// The type of the variable decides what is accepted. A whole number must fit its type, a number must be finite, and a
+/// text must not be empty.
 class Option {
 public:
     explicit Option(CLI::Option& option) : option_(&option) {}

@@ -1,4 +1,4 @@
-// Tests of what is said of text that is no JSON. nlohmann's parser is stood in for by its messages.
+// Tests of the messages about text that is no JSON. They quote what nlohmann's parser throws.
 #include "units/json_text.hpp"
 
 #include "units/error.hpp"

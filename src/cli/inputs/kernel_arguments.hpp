@@ -36,8 +36,8 @@ struct Signature {
 [[nodiscard]] Signature signature_of(const device::Cubin& cubin, const std::string& name, const std::string& file);
 
 /// Allocates and fills the buffers on `gpu`. Throws InputError where a text is wrong, or where the arguments differ
-/// from the kernel's parameters in number or size, or in being whole numbers or not, where the parameters' types are
-/// known.
+/// from the kernel's parameters in number or size. Where the type of a parameter is known, it and its argument must
+/// both be whole numbers, or neither.
 [[nodiscard]] KernelArguments kernel_arguments(const std::vector<std::string>& texts, const Signature& signature,
                                                device::Device& gpu);
 [[nodiscard]] inline KernelArguments kernel_arguments(const std::vector<std::string>& texts, const ptx::Kernel& kernel,

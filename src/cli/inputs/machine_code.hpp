@@ -18,7 +18,7 @@ struct FileCode {
     std::string code;           ///< PTX or a cubin
     bool is_extracted = false;  ///< from a fatbin
 };
-/// Reads a PTX file, a cubin, or a fatbin. Of a fatbin it is what a simulated GPU of compute capability `sm` executes:
+/// Reads a PTX file, a cubin, or a fatbin. A fatbin gives what a simulated GPU of compute capability `sm` executes:
 /// machine code where there is some, or else PTX. Throws InputError that says what the fatbin has where nothing fits,
 /// and that names other kinds of files.
 [[nodiscard]] FileCode read_code(const std::string& file, int sm, CodeWish wish);
