@@ -97,5 +97,12 @@ TEST_F(AccuracyCommand, RefusesAnswersOfAnotherDeviceAndFilesThatAreNone) {
     EXPECT_THAT(predicted({"--results", "suite.json"}).err, HasSubstr("suite.json"));
 }
 
+TEST_F(AccuracyCommand, TheSimulatedGpuMayBeARecordedScan) {
+    const std::string scan = GPUTOMO_SOURCE_DIR "/recordings/h100-scan-1.json.gz";
+    const auto ran = predicted({"--device", "sim:" + scan});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("h100-scan-1.json.gz"));
+}
+
 }  // namespace
 }  // namespace gputomo::cli::testing

@@ -60,7 +60,7 @@ machine::Machine simulated_machine(const std::string& name) {
     const std::string what = name.substr(4);
     for (const auto& machine : embedded_machines())
         if (machine.name == what) return machine::from_json(machine.text, name);
-    if (what.ends_with(".json")) return machine::from_json(content_of(what, "a machine description"), what);
+    if (what.ends_with(".json") || what.ends_with(".json.gz")) return machine_in(what);
     throw InputError(
         fmt::format("device '{}': no such machine; expected sim:NAME with NAME one of {}, or sim:FILE.json", name,
                     fmt::join(shipped_machines(), ", ")));

@@ -34,11 +34,14 @@ std::string schema_of(const std::string& content) {
                                                                                      : "";
 }
 
+machine::Machine machine_in(const std::string& file) {
+    const auto content = content_of(file, "a machine description");
+    return schema_of(content) == scan::kScanSchema ? scan::describe(scan::scan_from_json(content, file))
+                                                   : machine::from_json(content, file);
+}
+
 machine::Machine machine_named(const std::string& name) {
-    if (name.starts_with("sim:")) return simulated_machine(name);
-    const auto content = content_of(name, "a machine description");
-    return schema_of(content) == scan::kScanSchema ? scan::describe(scan::scan_from_json(content, name))
-                                                   : machine::from_json(content, name);
+    return name.starts_with("sim:") ? simulated_machine(name) : machine_in(name);
 }
 
 }  // namespace gputomo::cli

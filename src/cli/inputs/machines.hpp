@@ -17,8 +17,9 @@ namespace gputomo::cli {
 [[nodiscard]] std::vector<std::string> files_of(const std::vector<std::string>& names);
 /// The "schema" member of JSON text; empty where there is none or the text is no JSON, which its reader then reports.
 [[nodiscard]] std::string schema_of(const std::string& content);
-/// Reads a machine description or a scan.json, compressed with gzip or not, or returns the built-in description of
-/// "sim:NAME". Throws InputError.
+/// Reads a machine description or a scan.json, compressed with gzip or not. Throws InputError.
+[[nodiscard]] machine::Machine machine_in(const std::string& file);
+/// Reads such a file, or returns the built-in description of "sim:NAME". Throws InputError.
 [[nodiscard]] machine::Machine machine_named(const std::string& name);
 
 }  // namespace gputomo::cli
