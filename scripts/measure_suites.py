@@ -80,7 +80,7 @@ NCU = ["ncu", "--csv", "--page", "raw", "--print-units", "base", "--clock-contro
        "--print-kernel-base", "mangled", "--kernel-name-base", "mangled", "--profile-from-start", "off"]
 REPETITIONS = 5
 # The limits of the rule, in microseconds.
-LONGEST, SHORTEST, SHORTEST_OF_FIXED_SIZE = 5000, 20, 5
+LONGEST, SHORTEST, SHORTEST_OF_FIXED_SIZE, SHORTEST_OF_OWN = 5000, 20, 5, 1
 MOST_OF_ALGORITHM = 5
 # Sectors of a scattered request: more than 16. Entries have six digits of each counter, so that a mean of exactly 16
 # may seem a little more.
@@ -88,6 +88,7 @@ SCATTERED = 16 * (1 + 1e-5)
 # A program that starts later than this before the end of `run` would be stopped: the profiler's start and the wait for
 # other programs take about as long.
 LEAST_SECONDS = 20
+OWN = "own"  # the suite of kernels of this repository: their sources are in kernels/own, and no rule selects them
 STOPPED = "returned an error code (9)"  # the profiler's words for a program that `timeout` killed
 
 
@@ -504,6 +505,7 @@ def entries_of(program, out, gpu):
         repetitions = [row] + again.get(key, [])
         microseconds = statistics.median(number(r[DURATION]) for r in repetitions) / 1e3
         shortest = SHORTEST_OF_FIXED_SIZE if program["fixed_size"] else SHORTEST
+        shortest = SHORTEST_OF_OWN if program["suite"] == OWN else shortest
         executed = {number(r["smsp__inst_executed.sum"]) for r in repetitions}
         if not shortest <= microseconds <= LONGEST:
             continue
@@ -558,11 +560,26 @@ def text_of_programs(programs):
                   json.dumps(programs, indent=1)) + "\n"
 
 
+def sources_digest(folder):
+    """SHA-256 over the names and contents of the sources in a folder, which says what was measured."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in (".cu", ".hpp")):
+        digest.update(f"{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def origin_of(suite):
+    """Where the sources of a suite are: in this repository, or in one that selection.json names."""
+    if suite == OWN:
+        return {"sources": sources_digest(ROOT / "kernels" / OWN)}
+    source = load(ROOT / "suites" / "selection.json")["sources"][suite]
+    return {name: source[name] for name in ("repository", "commit", "compiler") if name in source}
+
+
 def record(options):
     """Adds new entries, unless their algorithm is full. Entries that were recorded before keep all but `measured`."""
     programs, out = load(options.programs), Path(options.out)
     card = load(out / "machine.json")
-    folders = load(ROOT / "suites" / "selection.json")["sources"]
     new = {}
     for program in programs:
         new.setdefault(program["suite"], []).extend(
@@ -572,11 +589,10 @@ def record(options):
             program.setdefault("launches", chosen)
     Path(options.programs).write_text(text_of_programs(programs))
     for name, found in new.items():
-        source = folders[name]
+        source = {"compiler": options.compiler, **origin_of(name)}
         kept = {path: load(path) if path.exists() else {
-            "schema": "gputomo-suite-1", "suite": name, "repository": source["repository"], "commit": source["commit"],
-            "compiler": source.get("compiler", options.compiler), "machines": {}, "programs": {},
-            "entries": []} for path in suite_files(name)}
+            "schema": "gputomo-suite-1", "suite": name, **source, "machines": {}, "programs": {}, "entries": []}
+            for path in suite_files(name)}
         before = {entry["kernel"] + entry["program"]: entry for suite in kept.values() for entry in suite["entries"]}
         by_algorithm = {}
         for program, entry in sorted(found, key=lambda pair: -pair[1]["measured"][options.gpu]["counters"][DURATION]):
@@ -586,7 +602,7 @@ def record(options):
                 continue
             same = by_algorithm.setdefault(entry["algorithm"], [e for e in before.values()
                                                                 if e["algorithm"] == entry["algorithm"]])
-            if len(same) == MOST_OF_ALGORITHM:
+            if len(same) == MOST_OF_ALGORITHM and name != OWN:
                 continue
             same.append(entry)
             path = suite_files(name)[held_out(name, entry["name"])]

@@ -17,6 +17,7 @@ except ImportError as error:
     sys.exit(77)
 
 CYCLES = "gpc__cycles_elapsed.max"
+OWN = "own"  # kernels of this repository, to which the rule of selection does not apply
 LOADS = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
 
 
@@ -56,7 +57,7 @@ def faults_of_entry(suite, entry, held_out):
             yield f"{name}: {len(measurement['cycles'])} cycles of {measurement['repetitions']} repetitions"
         if abs(statistics.median(measurement["cycles"]) / measurement["counters"][CYCLES] - 1) > 1e-5:
             yield f"{name}: the counter is not the median of the repetitions"
-    if "h200" in entry["measured"]:
+    if "h200" in entry["measured"] and suite["suite"] != OWN:
         microseconds = entry["measured"]["h200"]["counters"]["gpu__time_duration.sum"] / 1e3
         shortest = 5 if suite["programs"][entry["program"]]["fixed_size"] else 20
         if not shortest <= microseconds <= 5000:
@@ -95,6 +96,30 @@ def faults_of_programs(selection, programs, parts):
                 yield f"programs.json: {suite['suite']}/{name} was measured with another {', '.join(changed)}"
 
 
+def faults_of_own(folder, programs, suites):
+    """What is wrong with the suite of this repository's own kernels."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in (".cu", ".hpp")):
+        digest.update(f"{path.relative_to(folder).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    listed = {program["program"]: program for program in programs}
+    measured = {(entry["program"], entry["kernel"]) for suite in suites for entry in suite["entries"]}
+    compiled = {path.relative_to(folder).as_posix() for path in folder.rglob("*.cu")}
+    yield from (f"kernels/own/{name} is in no program" for name in sorted(
+        compiled.difference(*(program["files"] for program in programs))))
+    for program in programs:
+        for launch in program["launches"]:
+            if (program["program"], launch.split()[1]) not in measured:
+                yield f"own: {launch.split()[1]} was not measured"
+    for suite in suites:
+        if suite.get("sources") != digest.hexdigest():
+            yield "own: measured from other sources than kernels/own has; measure them again"
+        for name, program in suite["programs"].items():
+            if any(listed.get(name, {}).get(field) != value for field, value in program.items()):
+                yield f"own: {name} was measured with other flags or arguments than kernels/own/programs.json has"
+        for entry in suite["entries"]:
+            yield from faults_of_entry(suite, entry, suite is not suites[0])
+
+
 def faults(selection, programs, parts):
     """What breaks the rule. `parts`: open and held-out suites, as pairs of a document and whether it is held out."""
     yield from faults_of_programs(selection, programs, parts)
@@ -126,6 +151,24 @@ def faults(selection, programs, parts):
             yield from faults_of_entry(suite, entry, held_out)
 
 
+def check_own(folder, suites):
+    programs = json.loads((folder / "programs.json").read_text())
+    assert len(suites) == 2, "expected suites/own.json and suites/held-out/own.json"
+    found = list(faults_of_own(folder, programs, suites))
+    assert not found, "\n".join(found)
+    for text, change in {
+            "other sources": lambda p, s: s[1].__setitem__("sources", "0" * 64),
+            "was not measured": lambda p, s: s[0]["entries"].pop(),
+            "is in no program": lambda p, s: p[0]["files"].pop(),
+            "other flags": lambda p, s: p[0].__setitem__("flags", []),
+            "its hash says otherwise": lambda p, s: s.reverse(),
+            "not the median": lambda p, s: s[0]["entries"][0]["measured"]["h100"]["cycles"].__setitem__(2, 1)}.items():
+        changed = copy.deepcopy((programs, suites))
+        change(*changed)
+        found = list(faults_of_own(folder, *changed))
+        assert any(text in fault for fault in found), (text, found[:3])
+
+
 def main():
     folder = pathlib.Path(sys.argv[1]) / "suites"
     schema = json.loads((folder / "schema.json").read_text())
@@ -136,11 +179,14 @@ def main():
     parts = [(json.loads(path.read_text()), path.parent.name == "held-out") for path in sorted(folder.glob("**/*.json"))
              if path.name not in ("schema.json", "selection.json", "programs.json")]
     assert parts, f"no suites in {folder}"
+    own = [part[0] for part in sorted(parts, key=lambda part: part[1]) if part[0]["suite"] == OWN]
     for suite, _ in parts:
         for error in validator.iter_errors(suite):
             raise SystemExit(f"{suite['suite']}: {'/'.join(map(str, error.path))}: {error.message}")
+    parts = [part for part in parts if part[0]["suite"] != OWN]
     found = list(faults(selection, programs, parts))
     assert not found, "\n".join(found)
+    check_own(folder.parent / "kernels" / OWN, own)
 
     def mutated(change):
         copies = copy.deepcopy([selection, programs, [list(part) for part in parts]])

@@ -162,6 +162,19 @@ def test_record(folder):
     assert sorted(again) == sorted(entries)
     assert set(again["p/six"][0]["measured"]) == {"first", "second"} and again["p/six"][0]["launch"] == 2
 
+    # Kernels of this repository: all of them, and the digest of their sources in place of a repository.
+    (folder / "kernels" / "own").mkdir(parents=True)
+    (folder / "kernels" / "own" / "k.cu").write_text("kernel")
+    (folder / "programs").write_text(json.dumps([{**program, "suite": "own"}]))
+    for name in ("counters.csv", "cycles.csv", "launches"):
+        shutil.copy(out / f"s__p.{name}", out / f"own__p.{name}")
+    record("first")
+    own = [json.loads(path.read_text()) for path in folder.glob("suites/**/own.json")]
+    assert sum(len(suite["entries"]) for suite in own) == 7, own
+    digest = hashlib.sha256(b"k.cu\0kernel\0").hexdigest()
+    assert all(suite["sources"] == digest and "repository" not in suite for suite in own), own
+    (folder / "programs").write_text(json.dumps([program]))
+
     # Fewer than five repetitions are no measurement.
     shutil.rmtree(folder / "suites" / "held-out", ignore_errors=True)
     (folder / "suites" / "s.json").unlink(missing_ok=True)
