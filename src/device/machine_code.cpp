@@ -1,5 +1,7 @@
 #include "device/machine_code.hpp"
 
+#include "sass/special_registers.hpp"
+#include "sass/table.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -17,7 +19,11 @@ constexpr int kSplitDistanceSm = 90;
 constexpr std::size_t kInstructionBytes = 16;
 constexpr std::uint64_t kAlways = 7;  // predicate PT
 constexpr std::size_t kShortestRun = 3;
-constexpr std::string_view kAccesses[] = {"LD", "LDG", "LDL", "LDS", "ST", "STG", "STL", "STS"};
+
+std::string_view name_of(const sass::Row& row) {
+    const std::string_view name = sass::facts_of(row).name;
+    return name.empty() ? sass::name_of(row.operation) : name;
+}
 
 std::uint64_t word_at(std::span<const std::byte> bytes, std::size_t offset) {
     std::uint64_t word = 0;
@@ -45,13 +51,13 @@ std::optional<std::size_t> branch_target(const MachineInstruction& branch, std::
 }  // namespace
 
 std::string MachineInstruction::name() const {
-    const auto* const row = opcode_row(opcode());
-    return row == nullptr ? fmt::format("{:#05x}", opcode()) : std::string(row->name);
+    const auto* const row = sass::row_of(opcode());
+    return row == nullptr ? fmt::format("{:#05x}", opcode()) : std::string(name_of(*row));
 }
 
 bool MachineInstruction::is(std::string_view opcode_name) const {
-    const auto* const row = opcode_row(opcode());
-    return row != nullptr && row->name == opcode_name;
+    const auto* const row = sass::row_of(opcode());
+    return row != nullptr && name_of(*row) == opcode_name;
 }
 
 bool MachineInstruction::waits() const {
@@ -61,12 +67,15 @@ bool MachineInstruction::waits() const {
 }
 
 bool MachineInstruction::slow() const {
-    const auto* const row = opcode_row(opcode());
-    return row != nullptr && row->slow;
+    const auto* const row = sass::row_of(opcode());
+    return row != nullptr && sass::facts_of(*row).slow;
 }
 
 int MachineInstruction::access_bytes() const {
-    if (std::ranges::none_of(kAccesses, [this](std::string_view access) { return is(access); })) return 0;
+    const auto* const row = sass::row_of(opcode());
+    if (row == nullptr) return 0;
+    const bool accesses = sass::facts_of(*row).what == sass::Class::memory;
+    if (!accesses || row->modifiers.find("width@73") == std::string_view::npos) return 0;
     constexpr int kBytes[] = {1, 1, 2, 2, 4, 8, 16, 0};  // signed and unsigned bytes and halves, then words
     return kBytes[high >> 9 & 7];
 }
@@ -78,7 +87,7 @@ std::optional<std::uint8_t> MachineInstruction::special_register() const {
 
 bool MachineInstruction::reads_clock() const {
     const auto number = special_register();
-    return number && is_clock(*number);
+    return number && sass::counts_cycles(*number);
 }
 
 std::vector<RegisterOperand> MachineInstruction::three_operands() const {
@@ -109,7 +118,7 @@ std::string MachineInstruction::text() const {
     if (target) text += fmt::format(" {:#x}", *target * kInstructionBytes);
     const auto number = special_register();
     if (!number) return text;
-    const auto known = special_register_name(*number);
+    const auto known = sass::special_register_text(*number);
     return text + (known.empty() ? fmt::format(" SR{}", *number) : fmt::format(" {}", known));
 }
 

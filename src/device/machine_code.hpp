@@ -2,7 +2,6 @@
 #pragma once
 
 #include "device/cubin.hpp"
-#include "device/machine_opcodes.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +33,7 @@ struct MachineInstruction {
     /// "FADD"; "0x1fe" for an unknown opcode.
     [[nodiscard]] std::string name() const;
     [[nodiscard]] bool is(std::string_view opcode_name) const;
-    /// OpcodeRow::slow; false for an unknown opcode.
+    /// sass::Facts::slow; false for an unknown opcode.
     [[nodiscard]] bool slow() const;
     /// Whether it waits for the results of earlier variable-latency instructions, by the dependence barriers in its
     /// control bits (bits 116 to 121) or because it is DEPBAR.

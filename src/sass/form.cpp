@@ -11,7 +11,8 @@
 namespace gputomo::sass {
 namespace {
 
-constexpr std::size_t kOpcodes = 1U << 12;
+constexpr std::size_t kFormOpcodes = 1U << 12;
+constexpr int kDestination = 16;  ///< first bit of the register that an instruction writes
 
 // Source formats of the flexible operand.
 constexpr int kRegisterFormat = 1;
@@ -91,6 +92,7 @@ class Unpacker {
 public:
     Unpacker(const Row& row, int format, bool bindless) : row_(row), format_(format), bindless_(bindless) {
         form_.row = &row;
+        form_.facts = &facts_of(row);
         form_.operation = row.operation;
         form_.opcode = static_cast<std::uint16_t>(row.opcode | format << 9);
     }
@@ -205,10 +207,18 @@ private:
         for (const auto range : {slot.negate, slot.absolute, slot.invert, slot.reg, slot.uniform, slot.bank})
             use(range);
         use(slot.field);
-        const bool uniform_source = slot.kind == OperandKind::uniform && slot.field.low.first != 16;
+        const bool uniform_source = slot.kind == OperandKind::uniform && slot.field.low.first != kDestination;
         reads_uniform_ = reads_uniform_ || uniform_source || slot.uniform.width > 0;
         if (slot.kind == OperandKind::reg) slot.reuse = reuse_bit(name, slot.field.low.first);
+        count_results(slot);
         form_.slots.push_back(std::move(slot));
+    }
+
+    void count_results(const Slot& slot) {
+        const bool value = slot.kind == OperandKind::reg || slot.kind == OperandKind::uniform;
+        const bool predicate = slot.kind == OperandKind::predicate || slot.kind == OperandKind::uniform_predicate;
+        if (value && slot.field.low.first == kDestination) form_.writes_value = true;
+        if (predicate && slot.invert.width == 0) ++form_.written_predicates;
     }
 
     /// Bits that change the sign and take the absolute value of what is at a place.
@@ -427,7 +437,7 @@ private:
 
     int register_bit(Reader& reader) const {
         if (reader.take("r")) return reader.number();
-        if (reader.take("d")) return 16;
+        if (reader.take("d")) return kDestination;
         if (reader.take("a")) return 24;
         if (reader.take("b")) return 32;
         if (reader.take("c")) return 64;
@@ -487,7 +497,7 @@ public:
         }
     }
     [[nodiscard]] std::span<const Form> of(std::uint16_t opcode) const {
-        const auto range = ranges_[opcode % kOpcodes];
+        const auto range = ranges_[opcode % kFormOpcodes];
         return std::span(forms_).subspan(range.first, range.count);
     }
     [[nodiscard]] std::span<const Form> all() const { return forms_; }
@@ -504,7 +514,7 @@ private:
         std::uint32_t count = 0;
     };
     std::vector<Form> forms_;
-    std::array<Range, kOpcodes> ranges_{};
+    std::array<Range, kFormOpcodes> ranges_{};
 };
 
 const Forms& forms() {
@@ -516,5 +526,15 @@ const Forms& forms() {
 
 std::span<const Form> forms_of(std::uint16_t opcode) { return forms().of(opcode); }
 std::span<const Form> all_forms() { return forms().all(); }
+
+bool writes(Operation operation) {
+    bool known = false;
+    for (const Form& form : all_forms()) {
+        if (form.operation != operation) continue;
+        known = true;
+        if (form.writes_value || form.written_predicates > 0) return true;
+    }
+    return !known;
+}
 
 }  // namespace gputomo::sass

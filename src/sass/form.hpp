@@ -62,6 +62,7 @@ struct Suffix {
 
 struct Form {
     const Row* row = nullptr;
+    const Facts* facts = nullptr;
     Operation operation{};
     std::uint16_t opcode = 0;  ///< bits 0 to 11
     Word fixed_mask;           ///< bits that this form determines, and those that it does not use
@@ -70,6 +71,8 @@ struct Form {
     std::vector<Suffix> suffixes;
     std::vector<ModifierField> modifiers;
     std::vector<Slot> slots;
+    int written_predicates = 0;  ///< how many of the predicates are results; they stand before those that are read
+    bool writes_value = false;   ///< the first register is a result
     /// Index of a modifier in `modifiers`; -1 where the form does not have it.
     std::array<std::int16_t, static_cast<std::size_t>(Modifier::count)> index_of{};
 };
@@ -77,6 +80,9 @@ struct Form {
 /// All forms with these bits 0 to 11.
 [[nodiscard]] std::span<const Form> forms_of(std::uint16_t opcode);
 [[nodiscard]] std::span<const Form> all_forms();
+
+/// Whether an instruction of the operation can write a register or a predicate. True where no encoding is known.
+[[nodiscard]] bool writes(Operation operation);
 
 /// Bits that hold the guard and the control fields, which every instruction has.
 inline constexpr BitRange kGuardPredicate{12, 3};

@@ -1,6 +1,7 @@
 // The instruction table: one row a form. The rows are in table.cpp, and docs/machine-code.md teaches the notation.
 #pragma once
 
+#include "sass/facts.hpp"
 #include "sass/operations.hpp"
 
 #include <cstdint>
@@ -42,6 +43,13 @@ namespace gputomo::sass {
 /// An operand `x?` is not printed where it is RZ, PT or 0.
 /// A branch target is `t`, a displacement `o`, an absolute address `w`. A target in bytes is `e24:58`.
 /// A space instead of a comma stands before `_x`.
+///
+/// The notation also says what an instruction writes: `d`, `ud`, and predicates without a complement bit. All other
+/// operands are read.
+///
+/// `facts` say what the instruction does and where its cost comes from (facts.hpp). A row without facts has those of
+/// the row before it with the same operation. A row without `formats` only gives an opcode its name and its facts: such
+/// instructions are counted and listed, and not decoded.
 struct Row {
     Operation operation{};
     std::uint16_t opcode = 0;
@@ -50,11 +58,18 @@ struct Row {
     std::string_view operands;
     std::uint8_t first_sm = 90;  ///< The encoding was compared with nvdisasm for these compute capabilities, in tenths.
     std::uint8_t last_sm = 90;
+    Facts facts;
 };
 
 [[nodiscard]] std::span<const Row> rows();
 
-/// "SR_TID.X"; empty for a number without a name.
-[[nodiscard]] std::string_view special_register_text(std::uint8_t number);
+/// What the table says of the row's instruction: its own facts, or those of an earlier row with the same operation.
+[[nodiscard]] const Facts& facts_of(const Row& row);
+
+/// The first row of an opcode, of which the lowest 9 bits count; nullptr if it is unknown.
+[[nodiscard]] const Row* row_of(std::uint16_t opcode);
+
+/// The first row of the operation with this name ("FADD"); nullptr if there is none.
+[[nodiscard]] const Row* row_named(std::string_view operation);
 
 }  // namespace gputomo::sass

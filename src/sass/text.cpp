@@ -1,5 +1,6 @@
 #include "sass/code.hpp"
 #include "sass/form.hpp"
+#include "sass/special_registers.hpp"
 
 #include <fmt/format.h>
 

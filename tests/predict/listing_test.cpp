@@ -68,6 +68,28 @@ TEST(Listing, ResultsAreTheFirstOperands) {
     EXPECT_EQ(listed("STG.E.64 desc[UR4][R2.64], R6").instructions[0].reads.size(), 5U);
 }
 
+TEST(Listing, AtomicsAccessMemoryUnderAllTheirNames) {
+    const auto access = [](const std::string& line) { return listed(line).instructions[0].access; };
+    for (const char* line : {"ATOMG.E.ADD.STRONG.GPU PT, R2, desc[UR4][R2.64], R5", "ATOM.E.ADD PT, R2, [R2.64], R5"}) {
+        ASSERT_TRUE(access(line)) << line;
+        EXPECT_EQ(access(line)->space, MemorySpace::global) << line;
+        EXPECT_TRUE(access(line)->load) << line;
+    }
+    for (const char* line : {"REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R5", "RED.E.ADD [R2.64], R5"}) {
+        ASSERT_TRUE(access(line)) << line;
+        EXPECT_FALSE(access(line)->load) << line << " returns nothing";
+    }
+    EXPECT_THAT(written("REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R5"), ElementsAre(0));
+}
+
+TEST(Listing, RefusesInstructionsOfUnknownCost) {
+    for (const char* line : {"HMMA.16816.F32 R4, R4, R8, R4", "LDSM.16.M88.4 R4, [R2]", "STSM.16.M88.4 [R2], R4",
+                             "IGMMA.64x8x32.S8.S8 R24, gdesc[UR4], R24", "SURED.D.2D.ADD [R2], R4, UR4, 0x1",
+                             "TLD4S R2, R4, R6, 0x1", "CAL 0x40", "BRXU UR4 -0x10"})
+        EXPECT_THAT(message_of([&] { (void)listed(line); }), HasSubstr("its cost is unknown")) << line;
+    EXPECT_NO_THROW((void)listed("POPC R2, R4"));
+}
+
 TEST(Listing, ReadsDualIssueMarksOfOldGpus) {
     EXPECT_EQ(listed("   {  FADD R1, R1, R2;\n      MOV R4, R5;  }\n EXIT;\n").instructions.size(), 3U);
 }

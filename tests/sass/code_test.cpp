@@ -81,8 +81,9 @@ TEST(Decode, RefusesOnOtherComputeCapabilitiesWhatWasNotComparedThere) {
 TEST(Decode, FixturesCoverEveryRowOfTheTable) {
     std::set<const Row*> covered;
     for (const auto& fixture : fixtures()) covered.insert(decode(fixture.word, kSm, 0).form->row);
-    for (const Row& row : rows())
-        EXPECT_TRUE(covered.contains(&row)) << name_of(row.operation) << " " << row.modifiers << " " << row.operands;
+    for (const Row& row : rows())  // those without formats only name an opcode
+        EXPECT_TRUE(covered.contains(&row) || row.formats.empty())
+            << name_of(row.operation) << " " << row.modifiers << " " << row.operands;
 }
 
 TEST(Decode, RefusesOrEncodesBackEachChangedBit) {

@@ -1,6 +1,7 @@
 #include "launch/profile/steps.hpp"
 
 #include "sass/code.hpp"
+#include "sass/form.hpp"
 #include "sim/sm/sass_costs.hpp"
 #include "sim/sm/sass_slots.hpp"
 
@@ -15,35 +16,23 @@
 namespace gputomo::launch {
 namespace {
 
+using sass::Class;
 using sim::machine_code::Flow;
-using Opcode = sass::Operation;
 
 StepKind kind_of(const sim::machine_code::Step& step) {
     if (step.flow == Flow::block_barrier)
         return sass::text_of(step.instruction, 0).find(".ARV") == std::string::npos ? StepKind::block_barrier
                                                                                     : StepKind::compute;
     if (step.flow != Flow::next) return StepKind::branch;
-    switch (step.instruction.operation) {
-        case Opcode::LD:
-        case Opcode::LDG:
-        case Opcode::LDL:
-        case Opcode::ST:
-        case Opcode::STG:
-        case Opcode::STL:
-        case Opcode::ATOM:
-        case Opcode::ATOMG:
-        case Opcode::REDG: return StepKind::global;
-        case Opcode::LDS:
-        case Opcode::LDSM:
-        case Opcode::STS:
-        case Opcode::STSM:
-        case Opcode::ATOMS: return StepKind::shared;
-        case Opcode::LDC:
-        case Opcode::ULDC: return StepKind::constant;
-        case Opcode::LDGSTS: return StepKind::copy;
-        case Opcode::LDGDEPBAR: return StepKind::copy_barrier;
-        case Opcode::DEPBAR: return StepKind::wait;
-        case Opcode::MEMBAR: return StepKind::fence;
+    if (step.instruction.form == nullptr) return StepKind::compute;
+    const sass::Facts& facts = *step.instruction.form->facts;
+    switch (facts.what) {
+        case Class::memory: return facts.accesses_shared() ? StepKind::shared : StepKind::global;
+        case Class::constant: return StepKind::constant;
+        case Class::copy: return StepKind::copy;
+        case Class::copy_barrier: return StepKind::copy_barrier;
+        case Class::wait: return StepKind::wait;
+        case Class::fence: return StepKind::fence;
         default: return StepKind::compute;
     }
 }

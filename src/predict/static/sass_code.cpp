@@ -1,5 +1,7 @@
 #include "predict/static/sass_code.hpp"
 
+#include "sass/form.hpp"
+#include "sass/table.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -19,97 +21,75 @@
 namespace gputomo::predict {
 namespace {
 
-/// The cost of an opcode of machine code. The first matching row counts: an opcode matches its own name, and rows
-/// without an operation match every opcode with that prefix.
-struct Row {
-    std::string_view opcode;
+/// The integer pipeline: integer, logic, moves, conversions, shuffles, convergence.
+constexpr std::string_view kInteger = "add.s32";
+
+/// What a listing's opcode does and costs.
+struct Meaning {
     std::string_view operation;  ///< PTX mnemonic whose cost applies; empty: the cost is unknown
     Kind kind = Kind::arithmetic;
     MemorySpace space = MemorySpace::global;
     bool load = false;
+    bool has_result = true;  ///< the first operand of an arithmetic instruction
 };
 
-constexpr auto kMemory = Kind::memory;
-constexpr Row kRows[] = {
-    {"FADD", "add.f32"},
-    {"FMUL", "mul.f32"},
-    {"FFMA", "fma.rn.f32"},
-    {"FSWZADD", "add.f32"},
-    {"FSETP", "setp.lt.f32"},
-    {"FSET", "setp.lt.f32"},
-    {"FMNMX", "max.f32"},
-    {"FSEL", "selp.f32"},
-    {"FCHK", "setp.lt.f32"},
-    {"FCMP", "selp.f32"},
-    {"DADD", "add.f64"},
-    {"DMUL", "mul.f64"},
-    {"DFMA", "fma.rn.f64"},
-    {"DSETP", "setp.lt.f64"},
-    {"DMNMX", "max.f64"},
-    {"HADD2", "add.f32"},
-    {"HMUL2", "mul.f32"},
-    {"HFMA2", "fma.rn.f32"},
-    {"HSETP2", "setp.lt.f32"},
-    {"MUFU", "rsqrt.approx.f32"},
-    {"RRO", "add.f32"},
-    {"IMAD", "mad.lo.s32"},
-    {"UIMAD", "mad.lo.s32"},
-    {"IMUL", "mul.lo.s32"},
-    {"XMAD", "mad.lo.s32"},
-    {"IDP", "mad.lo.s32"},
-    {"LDGSTS", ""},
-    {"LDSM", ""},
-    {"LDGDEPBAR", ""},
-    {"LDG", "ld", kMemory, MemorySpace::global, true},
-    {"LDS", "ld", kMemory, MemorySpace::shared, true},
-    {"LDL", "ld", kMemory, MemorySpace::local, true},
-    {"LDC", "mov.b32"},
-    {"LDU", "ld", kMemory, MemorySpace::global, true},
-    {"ULDC", "mov.b32"},
-    {"LD", "ld", kMemory, MemorySpace::global, true},
-    {"STG", "st", kMemory, MemorySpace::global},
-    {"STS", "st", kMemory, MemorySpace::shared},
-    {"STL", "st", kMemory, MemorySpace::local},
-    {"ST", "st", kMemory, MemorySpace::global},
-    {"ATOMS", "atom", kMemory, MemorySpace::shared, true},
-    {"ATOM", "atom", kMemory, MemorySpace::global, true},
-    {"REDUX", "add.s32"},
-    {"RED", "red", kMemory, MemorySpace::global},
-    {"BAR", "bar.sync", Kind::barrier},
-    {"BRA", "bra", Kind::branch},
-    {"JMP", "bra", Kind::branch},
-    {"EXIT", "exit", Kind::exit},
-    {"RET", ""},
-    {"CALL", ""},
-    {"BRX", ""},
-    {"JCAL", ""},
-    {"CAL", ""},
-    {"HMMA", ""},
-    {"IMMA", ""},
-    {"DMMA", ""},
-    {"BMMA", ""},
-    {"HGMMA", ""},
-    {"QGMMA", ""},
-    {"TEX", ""},
-    {"TLD", ""},
-    {"SULD", ""},
-    {"SUST", ""},
-    {"NANOSLEEP", ""},
-    {"UTMA", ""},
-    {"SYNCS", ""},
-    {"UCGABAR", ""},
-    {"", "add.s32"},  // the integer pipeline: integer, logic, moves, conversions, shuffles, convergence
+/// Opcodes of GPUs before Volta, which sass/table.cpp does not have.
+struct OlderOpcode {
+    std::string_view name;
+    Meaning meaning;
+};
+constexpr OlderOpcode kOlderOpcodes[] = {
+    {"FSWZADD", {"add.f32"}},
+    {"FCMP", {"selp.f32"}},
+    {"RRO", {"add.f32"}},
+    {"DMNMX", {"max.f64"}},
+    {"IMUL", {"mul.lo.s32"}},
+    {"XMAD", {"mad.lo.s32"}},
+    {"LDU", {"ld", Kind::memory, MemorySpace::global, true}},
+    {"RED", {"red", Kind::memory}},
+    {"SSY", {.operation = kInteger, .has_result = false}},
+    {"SYNC", {.operation = kInteger, .has_result = false}},
+    {"PBK", {.operation = kInteger, .has_result = false}},
+    {"BRK", {.operation = kInteger, .has_result = false}},
+    {"PCNT", {.operation = kInteger, .has_result = false}},
+    {"CONT", {.operation = kInteger, .has_result = false}},
 };
 
-/// Instructions besides stores and branches whose first operand is no result.
-constexpr std::array<std::string_view, 14> kWithoutResult{"NOP",    "SSY",    "BSSY",   "BSYNC", "SYNC",
-                                                          "PBK",    "BRK",    "PCNT",   "CONT",  "WARPSYNC",
-                                                          "MEMBAR", "DEPBAR", "ERRBAR", "CCTL"};
+/// Opcodes that begin like this, of any generation, have unknown costs: calls, textures, surfaces, asynchronous copies.
+constexpr std::string_view kUnknownFamilies[] = {"BRX",  "CAL",  "JCAL", "TEX",   "TLD",
+                                                 "SULD", "SUST", "UTMA", "SYNCS", "UCGABAR"};
 
-const Row& row_of(std::string_view opcode) {
-    return *std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& row) {
-        return row.opcode.empty() || opcode == row.opcode || (row.operation.empty() && opcode.starts_with(row.opcode));
-    });
+MemorySpace space_of(sass::MemorySpace space) {
+    switch (space) {
+        case sass::MemorySpace::shared: return MemorySpace::shared;
+        case sass::MemorySpace::local: return MemorySpace::local;
+        default: return MemorySpace::global;
+    }
+}
+
+Kind kind_of(sass::Class what) {
+    switch (what) {
+        case sass::Class::memory: return Kind::memory;
+        case sass::Class::block_barrier: return Kind::barrier;
+        case sass::Class::branch: return Kind::branch;
+        case sass::Class::exit: return Kind::exit;
+        default: return Kind::arithmetic;
+    }
+}
+
+Meaning meaning_of(std::string_view opcode) {
+    if (const auto* const row = sass::row_named(opcode)) {
+        const sass::Facts& facts = sass::facts_of(*row);
+        return {.operation = facts.listed_as,
+                .kind = kind_of(facts.what),
+                .space = space_of(facts.space),
+                .load = facts.access == sass::Access::load || facts.access == sass::Access::atomic,
+                .has_result = sass::writes(row->operation)};
+    }
+    const auto* const older = std::ranges::find(kOlderOpcodes, opcode, &OlderOpcode::name);
+    if (older != std::end(kOlderOpcodes)) return older->meaning;
+    const bool unknown = std::ranges::any_of(kUnknownFamilies, [&](auto name) { return opcode.starts_with(name); });
+    return unknown ? Meaning{} : Meaning{.operation = kInteger};
 }
 
 bool has(const ListedInstruction& instruction, std::string_view modifier) {
@@ -118,8 +98,8 @@ bool has(const ListedInstruction& instruction, std::string_view modifier) {
 }
 
 /// The PTX operation; that of MUFU depends on its modifier ("MUFU.EX2").
-std::string operation_of(const ListedInstruction& from, const Row& row) {
-    if (from.opcode != "MUFU") return std::string(row.operation);
+std::string operation_of(const ListedInstruction& from, const Meaning& meaning) {
+    if (from.opcode != "MUFU") return std::string(meaning.operation);
     static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kFunctions{
         {{"RSQ", "rsqrt.approx.f32"},
          {"RCP", "rcp.approx.f32"},
@@ -130,7 +110,7 @@ std::string operation_of(const ListedInstruction& from, const Row& row) {
          {"EX2", "ex2.approx.f32"}}};
     for (const auto& [name, operation] : kFunctions)
         if (has(from, name)) return std::string(operation);
-    return std::string(row.operation);
+    return std::string(meaning.operation);
 }
 
 /// Bytes that a thread accesses.
@@ -167,24 +147,24 @@ private:
     }
 
     Instruction translated(const ListedInstruction& from, Code& code) {
-        const Row& row = row_of(from.opcode);
-        if (row.operation.empty())
+        const Meaning meaning = meaning_of(from.opcode);
+        if (meaning.operation.empty())
             fail(from, fmt::format("'{}' can't be predicted, because its cost is unknown; expected a kernel without it",
                                    from.opcode));
-        Instruction to{.kind = row.kind,
+        Instruction to{.kind = meaning.kind,
                        .text = from.text,
                        .line = from.line,
-                       .operation = operation_of(from, row),
+                       .operation = operation_of(from, meaning),
                        .access = {},
                        .reads = {},
                        .writes = {},
                        .guarded = !from.guard.empty(),
                        .target = 0};
         if (!from.guard.empty()) to.reads.push_back(number(from.guard));
-        if (row.kind == Kind::memory)
-            to.access = Access{.space = row.space, .bytes = access_bytes(from), .load = row.load, .stride = {}};
-        if (row.space == MemorySpace::local && to.access) to.access->stride = to.access->bytes;
-        registers(from, to);
+        if (meaning.kind == Kind::memory)
+            to.access = Access{.space = meaning.space, .bytes = access_bytes(from), .load = meaning.load, .stride = {}};
+        if (meaning.space == MemorySpace::local && to.access) to.access->stride = to.access->bytes;
+        registers(from, to, meaning);
         if (to.kind == Kind::branch) to.target = target_of(from, code);
         // A predicate operand also makes the branch conditional: BRA P0, `(.L_x_1).
         if (to.kind == Kind::branch)
@@ -211,8 +191,8 @@ private:
 
     /// Sets the registers that the instruction writes (the first operand and the predicates beside it) and reads (the
     /// other operands).
-    void registers(const ListedInstruction& from, Instruction& to) {
-        const bool results = has_result(from, to);
+    void registers(const ListedInstruction& from, Instruction& to, const Meaning& meaning) {
+        const bool results = has_result(from, to, meaning);
         const int words = to.access                                         ? std::max(1, to.access->bytes / 4)
                           : from.opcode.front() == 'D' || has(from, "WIDE") ? 2
                                                                             : 1;
@@ -236,10 +216,10 @@ private:
         }
     }
 
-    [[nodiscard]] static bool has_result(const ListedInstruction& from, const Instruction& to) {
+    [[nodiscard]] static bool has_result(const ListedInstruction& from, const Instruction& to, const Meaning& meaning) {
         if (to.kind == Kind::branch || to.kind == Kind::exit || (to.access && !to.access->load)) return false;
         if (to.kind == Kind::barrier) return has(from, "RED");
-        return std::find(kWithoutResult.begin(), kWithoutResult.end(), from.opcode) == kWithoutResult.end();
+        return meaning.has_result;
     }
 
     std::size_t target_of(const ListedInstruction& from, Code& code) const {

@@ -18,113 +18,14 @@ using sass::Operand;
 using sass::OperandKind;
 using sass::Operation;
 
-/// How many of the first predicates are results, and whether the first value is one.
-struct Results {
-    int predicates = 0;
-    bool value = true;
-};
-
-Results results_of(const sass::Instruction& instruction) {
-    switch (instruction.operation) {
-        case Operation::FSETP:
-        case Operation::DSETP:
-        case Operation::ISETP:
-        case Operation::UISETP:
-        case Operation::HSETP2:
-        case Operation::PLOP3:
-        case Operation::UPLOP3: return {2, false};
-        case Operation::FCHK: return {1, false};
-        case Operation::IADD3:
-        case Operation::UIADD3: return {2, true};
-        case Operation::IMAD:
-        case Operation::UIMAD: {
-            // IMAD without .WIDE and .HI has no carry out. With .WIDE.X and .HI.X it has one.
-            const auto opcode = instruction.form->row->opcode;
-            return {opcode == 0x024 || opcode == 0x0a4 ? 0 : 1, true};
-        }
-        case Operation::LEA:
-        case Operation::ULEA:
-        case Operation::LOP3:
-        case Operation::ULOP3:
-        case Operation::FLO:
-        case Operation::UFLO:
-        case Operation::VABSDIFF:
-        case Operation::R2UR:
-        case Operation::VOTE:
-        case Operation::VOTEU:
-        case Operation::SHFL:
-        case Operation::LDG:
-        case Operation::ATOM:
-        case Operation::ATOMG:
-        case Operation::B2R:
-        case Operation::ELECT: return {1, true};
-        case Operation::SYNCS: {
-            const auto text = instruction.form->row->modifiers;
-            if (text.find(".PHASECHK") != std::string_view::npos) return {1, false};
-            return {0, text.find(".CCTL") == std::string_view::npos};
-        }
-        case Operation::BMOV: return {0, instruction.form->row->opcode == 0x155};
-        case Operation::MATCH:
-            return {instruction.form->row->modifiers.find(".ALL") != std::string_view::npos ? 1 : 0, true};
-        case Operation::R2P:
-        case Operation::UR2UP:
-        case Operation::ST:
-        case Operation::STG:
-        case Operation::STS:
-        case Operation::STL:
-        case Operation::STSM:
-        case Operation::LDGSTS:
-        case Operation::REDG:
-        case Operation::BRA:
-        case Operation::BRX:
-        case Operation::CALL:
-        case Operation::RET:
-        case Operation::EXIT:
-        case Operation::BSSY:
-        case Operation::BSYNC:
-        case Operation::BREAK:
-        case Operation::WARPSYNC:
-        case Operation::YIELD:
-        case Operation::NANOSLEEP:
-        case Operation::BAR:
-        case Operation::BPT:
-        case Operation::ARRIVES:
-        case Operation::UBLKCP:
-        case Operation::CCTL: return {0, false};
-        default: return {0, true};
-    }
-}
-
 enum class Signs : std::uint8_t { integer, single_precision, halves };
 
+/// What a sign bit of a source negates follows from the notation of its row: only floats have absolute values, and only
+/// halves have immediates of two halves.
 Signs signs_of(const sass::Instruction& instruction) {
-    switch (instruction.operation) {
-        case Operation::HADD2:
-        case Operation::HMUL2:
-        case Operation::HFMA2:
-        case Operation::HMNMX2:
-        case Operation::HSET2:
-        case Operation::HSETP2: return Signs::halves;
-        case Operation::FADD:
-        case Operation::FMUL:
-        case Operation::FFMA:
-        case Operation::FSEL:
-        case Operation::FMNMX:
-        case Operation::FSET:
-        case Operation::FSETP:
-        case Operation::FCHK:
-        case Operation::MUFU:
-        case Operation::DADD:
-        case Operation::DMUL:
-        case Operation::DFMA:
-        case Operation::DSETP:
-        case Operation::DMMA:
-        case Operation::F2F:
-        case Operation::F2I:
-        case Operation::FRND:
-        case Operation::F2FP: return Signs::single_precision;
-        default: return Signs::integer;
-    }
+    const std::string_view operands = instruction.form->row->operands;
+    if (operands.find(":h") != std::string_view::npos) return Signs::halves;
+    return operands.find('|') != std::string_view::npos ? Signs::single_precision : Signs::integer;
 }
 
 void set_signs(Source& source, const Operand& operand, Signs signs, bool half_source) {
@@ -217,17 +118,12 @@ std::size_t first_mode(Operation operation) {
 }
 
 bool loads_constant(const sass::Instruction& instruction) {
-    return instruction.operation == Operation::LDC || instruction.operation == Operation::ULDC;
-}
-
-bool fetches_texture(const sass::Instruction& instruction) {
-    return instruction.operation == Operation::TEX || instruction.operation == Operation::TLD ||
-           instruction.operation == Operation::TLD4;
+    return instruction.form->facts->what == sass::Class::constant;
 }
 
 void read_operands(Step& step) {
     const sass::Instruction& instruction = step.instruction;
-    const Results results = results_of(instruction);
+    const sass::Form& form = *instruction.form;
     int predicates = 0, modes = 0;
     bool has_result = false;
     const std::size_t mode_from = first_mode(instruction.operation);
@@ -235,7 +131,7 @@ void read_operands(Step& step) {
         const Operand& operand = instruction.operands()[i];
         if (operand.kind == OperandKind::predicate || operand.kind == OperandKind::uniform_predicate) {
             const PredicateSource found{operand.reg, operand.kind == OperandKind::uniform_predicate, operand.invert};
-            if (predicates++ < results.predicates)
+            if (predicates++ < form.written_predicates)
                 step.predicate_out[static_cast<std::size_t>(predicates - 1)] = found;
             else if (step.predicate_count < step.predicate.size())
                 step.predicate[step.predicate_count++] = found;
@@ -248,7 +144,7 @@ void read_operands(Step& step) {
             step.address = address_of_operand(operand, instruction);
             step.bank = operand.bank;
         } else if (is_value(operand)) {
-            if (results.value && !has_result) {
+            if (form.writes_value && !has_result) {
                 has_result = true;
                 step.destination = {operand.kind == OperandKind::uniform ? operand.uniform : operand.reg,
                                     operand.kind == OperandKind::uniform};
@@ -325,7 +221,7 @@ void prepare_step(Step& step, std::uint64_t address) {
     const sass::Instruction& instruction = step.instruction;
     step.guard = instruction.guard;
     step.uniform = instruction.form->uniform_guard;
-    if (fetches_texture(instruction))
+    if (instruction.form->facts->what == sass::Class::texture)
         read_fetch_operands(step);
     else
         read_operands(step);

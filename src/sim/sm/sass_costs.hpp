@@ -26,9 +26,9 @@ struct SassCosts {
     std::vector<std::uint16_t> assumed_of;  ///< by step: an index into `assumptions`, or kTimed
 };
 
-/// Looks up each step's operation in the table of sass_costs.cpp, which names its unit. Latency and rate are those of a
-/// PTX operation that is this one machine instruction. Without such a measurement, the unit's own latency and rate are
-/// assumed; without a described unit, the latency of the unit of integers and no limit of rate.
+/// Looks up each step's unit and PTX operation in the instruction table (sass/facts.hpp). Latency and rate are those of
+/// the PTX operation where it is this one machine instruction. Without such a measurement, the unit's own latency and
+/// rate are assumed; without a described unit, the latency of the unit of integers and no limit of rate.
 [[nodiscard]] SassCosts sass_costs_of(const machine_code::MachineProgram& program, const machine::Machine& machine,
                                       const CostModel& model);
 

@@ -19,9 +19,9 @@ namespace {
 
 using machine_code::Flow;
 using machine_code::MachineProgram;
+using sass::Class;
 using sass::Operand;
 using sass::OperandKind;
-using Opcode = sass::Operation;
 
 /// Instructions after which another path of a diverged warp gets its turn. Fewer make switching cost more, more make
 /// threads that wait for one another in a loop take longer.
@@ -48,34 +48,17 @@ KernelShape shape_of_code(const LoadedMachineCode& kernel) {
 
 SassKind kind_of(const machine_code::Step& step) {
     if (step.flow != Flow::next) return SassKind::flow;
-    switch (step.instruction.operation) {
-        case Opcode::LD:
-        case Opcode::LDG:
-        case Opcode::LDS:
-        case Opcode::LDL:
-        case Opcode::LDSM:
-        case Opcode::ST:
-        case Opcode::STG:
-        case Opcode::STS:
-        case Opcode::STL:
-        case Opcode::STSM:
-        case Opcode::ATOM:
-        case Opcode::ATOMG:
-        case Opcode::ATOMS:
-        case Opcode::REDG:
-        case Opcode::SYNCS:
-        case Opcode::ARRIVES: return SassKind::memory;
-        case Opcode::TEX:
-        case Opcode::TLD:
-        case Opcode::TLD4: return SassKind::texture;
-        case Opcode::UBLKCP: return SassKind::bulk_copy;
-        case Opcode::LDC:
-        case Opcode::ULDC: return SassKind::constant;
-        case Opcode::LDGSTS: return SassKind::copy;
-        case Opcode::LDGDEPBAR: return SassKind::copy_barrier;
-        case Opcode::MEMBAR: return SassKind::fence;
-        case Opcode::DEPBAR: return SassKind::wait;
-        case Opcode::NANOSLEEP: return SassKind::sleep;
+    switch (step.instruction.form->facts->what) {
+        case Class::memory:
+        case Class::shared_barrier: return SassKind::memory;
+        case Class::texture: return SassKind::texture;
+        case Class::bulk_copy: return SassKind::bulk_copy;
+        case Class::constant: return SassKind::constant;
+        case Class::copy: return SassKind::copy;
+        case Class::copy_barrier: return SassKind::copy_barrier;
+        case Class::fence: return SassKind::fence;
+        case Class::wait: return SassKind::wait;
+        case Class::sleep: return SassKind::sleep;
         default: return SassKind::compute;
     }
 }
@@ -148,10 +131,7 @@ void SassEngine::find_needs() {
         if (needs.kind == SassKind::compute) {
             needs.slots = static_cast<float>(compute_slots(program_, at, cost, spec_.operands.file));
             if (!cost.units.empty()) needs.resource = unit_set_of(unit_spec_, cost);
-        } else if (instruction.operation == Opcode::LDS || instruction.operation == Opcode::STS ||
-                   instruction.operation == Opcode::ATOMS || instruction.operation == Opcode::LDSM ||
-                   instruction.operation == Opcode::STSM || instruction.operation == Opcode::SYNCS ||
-                   instruction.operation == Opcode::ARRIVES) {
+        } else if (instruction.form != nullptr && instruction.form->facts->accesses_shared()) {
             needs.resource = kSharedBanks;
         }
         std::size_t touched = 0;

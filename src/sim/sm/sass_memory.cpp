@@ -12,43 +12,25 @@ using ptx::Space;
 using sass::Modifier;
 using Opcode = sass::Operation;
 
-Space space_named(Opcode operation) {
-    switch (operation) {
-        case Opcode::LDS:
-        case Opcode::STS:
-        case Opcode::ATOMS:
-        case Opcode::LDSM:
-        case Opcode::STSM:
-        case Opcode::SYNCS:
-        case Opcode::ARRIVES: return Space::shared;
-        case Opcode::LDL:
-        case Opcode::STL: return Space::local;
-        case Opcode::LDC:
-        case Opcode::ULDC: return Space::constant;
-        case Opcode::LD:
-        case Opcode::ST:
-        case Opcode::ATOM: return Space::generic;
-        default: return Space::global;
+Space space_named(sass::MemorySpace space) {
+    switch (space) {
+        case sass::MemorySpace::shared: return Space::shared;
+        case sass::MemorySpace::local: return Space::local;
+        case sass::MemorySpace::constants: return Space::constant;
+        case sass::MemorySpace::generic: return Space::generic;
+        case sass::MemorySpace::global: break;
     }
+    return Space::global;
 }
 
-AccessKind access_named(Opcode operation) {
-    switch (operation) {
-        case Opcode::ST:
-        case Opcode::STG:
-        case Opcode::STS:
-        case Opcode::STL:
-        case Opcode::STSM: return AccessKind::store;
-        case Opcode::ATOM:
-        case Opcode::ATOMG:
-        case Opcode::ATOMS:
-        case Opcode::REDG: return AccessKind::atomic;
-        default: return AccessKind::load;
+AccessKind access_named(sass::Access access) {
+    switch (access) {
+        case sass::Access::store: return AccessKind::store;
+        case sass::Access::atomic:
+        case sass::Access::reduction: return AccessKind::atomic;
+        case sass::Access::load: break;
     }
-}
-
-bool is_of_barrier(const sass::Instruction& instruction) {
-    return instruction.operation == Opcode::SYNCS || instruction.operation == Opcode::ARRIVES;
+    return AccessKind::load;
 }
 
 /// Loads that other threads' stores must be visible to are not served by the SM's own caches.
@@ -69,8 +51,9 @@ void SassEngine::find_accesses() {
         const sass::Instruction& instruction = step.instruction;
         MemoryInstruction access;
         if (instruction.form != nullptr) {
-            access = {.kind = access_named(instruction.operation),
-                      .space = space_named(instruction.operation),
+            const sass::Facts& facts = *instruction.form->facts;
+            access = {.kind = access_named(facts.access),
+                      .space = space_named(facts.space),
                       .bytes = step.bytes,
                       .element_bytes = step.bytes,
                       .texture = machine_code::fetches_texels(step),
@@ -109,7 +92,8 @@ void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, d
         program_.local_bytes, now);
     warp.memory_done = std::max(warp.memory_done, times.done);
     double written = times.done;
-    if (is_of_barrier(step.instruction)) written = std::max(written, use_barrier(warp, step, mask));
+    if (step.instruction.form->facts->what == sass::Class::shared_barrier)
+        written = std::max(written, use_barrier(warp, step, mask));
     // The operands are read when the last transaction has left.
     complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), written, times.later_for_cores);
 }
@@ -237,17 +221,14 @@ namespace {
 
 /// Loads and atomics that return what other blocks have written.
 bool reads_shared_state(const sass::Instruction& instruction) {
-    switch (instruction.operation) {
-        case Opcode::LD:
-        case Opcode::LDG: return skips_sm(instruction);
-        case Opcode::ATOM:
-        case Opcode::ATOMG: {
-            const auto operands = instruction.operands();
-            const auto result = std::ranges::find(operands, sass::OperandKind::reg, &sass::Operand::kind);
-            return result != operands.end() && result->reg != sass::kZeroRegister;
-        }
-        default: return false;
-    }
+    const sass::Facts& facts = *instruction.form->facts;
+    const bool reaches_global = facts.space == sass::MemorySpace::global || facts.space == sass::MemorySpace::generic;
+    if (facts.what != sass::Class::memory || !reaches_global) return false;
+    if (facts.access == sass::Access::load) return skips_sm(instruction);
+    if (facts.access != sass::Access::atomic) return false;
+    const auto operands = instruction.operands();
+    const auto result = std::ranges::find(operands, sass::OperandKind::reg, &sass::Operand::kind);
+    return result != operands.end() && result->reg != sass::kZeroRegister;
 }
 
 }  // namespace

@@ -13,27 +13,6 @@ namespace {
 
 using sass::Operand;
 using sass::OperandKind;
-using Opcode = sass::Operation;
-
-/// Matrices take registers of all banks.
-bool multiplies_matrices(Opcode operation) {
-    return operation == Opcode::HMMA || operation == Opcode::IMMA || operation == Opcode::DMMA;
-}
-
-/// 32-bit words that an operand takes in the register file.
-std::uint32_t words_of_operand(const sass::Instruction& instruction, std::size_t source) {
-    switch (instruction.operation) {
-        case Opcode::DADD:
-        case Opcode::DMUL:
-        case Opcode::DFMA:
-        case Opcode::DSETP: return 2;
-        case Opcode::IMAD: return instruction.form->row->opcode == 0x025 && source == 2 ? 2 : 1;
-        case Opcode::DMMA:
-        case Opcode::HMMA:
-        case Opcode::IMMA: return source == 1 ? 2 : 4;
-        default: return 1;
-    }
-}
 
 /// The registers that an instruction reads from the register file, without those that the instruction before it left in
 /// the reuse cache. Another warp's instruction between the two would take its place there; that is not followed.
@@ -48,7 +27,7 @@ std::vector<std::uint32_t> registers_read(const sass::Instruction& instruction, 
                               return other.kind == OperandKind::reg && other.reuse && other.reg == operand.reg;
                           });
         if (kept) continue;
-        for (std::uint32_t word = 0; word < words_of_operand(instruction, place); ++word)
+        for (std::uint32_t word = 0; word < instruction.form->facts->words_of_source(place); ++word)
             if (std::ranges::find(registers, operand.reg + word) == registers.end())
                 registers.push_back(operand.reg + word);
     }
@@ -60,9 +39,10 @@ std::vector<std::uint32_t> registers_read(const sass::Instruction& instruction, 
 double compute_slots(const machine_code::MachineProgram& program, std::size_t at, const Cost& cost,
                      const OperandBanks& file) {
     const sass::Instruction& instruction = program.steps[at].instruction;
-    const double slots =
-        multiplies_matrices(instruction.operation) ? cost.issue_slots : machine::slots_beside_others(cost.issue_slots);
-    if (instruction.form == nullptr) return slots;
+    if (instruction.form == nullptr) return machine::slots_beside_others(cost.issue_slots);
+    // Matrices take registers of all banks.
+    const bool matrices = instruction.form->facts->unit == sass::Unit::tensor;
+    const double slots = matrices ? cost.issue_slots : machine::slots_beside_others(cost.issue_slots);
     const auto* const before = at == 0 ? nullptr : &program.steps[at - 1].instruction;
     return slots + bank_conflict_slots(registers_read(instruction, before), file);
 }
