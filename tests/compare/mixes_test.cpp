@@ -4,6 +4,8 @@
 #include "compare/mixes/modelled.hpp"
 #include "experiments/experiment.hpp"
 #include "machine/json.hpp"
+#include "machine/paths.hpp"
+#include "scan/declared_findings.hpp"
 #include "sim/simulator.hpp"
 #include "surfaces.hpp"
 #include "units/error.hpp"
@@ -25,6 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Key;
+using ::testing::Not;
 using ::testing::Pair;
 using testing::parameters;
 using testing::surface;
@@ -156,9 +159,41 @@ TEST(MixEvaluation, TableHasEveryModelAndTheCusp) {
     EXPECT_THAT(text, AllOf(HasSubstr("Test GPU"), HasSubstr("the cusp: the mix that needs the most warps")));
 }
 
-TEST(MixEvaluation, MeasuresParametersWithExperimentsThatExist) {
-    for (const auto& id : parameter_experiments())
+/// The description with what these experiments provide, and nothing else.
+machine::Machine found_by(const std::vector<std::string>& ids, const machine::Machine& whole) {
+    machine::Machine found;
+    for (const auto& leaf : machine::all_leaves(whole))
+        for (const auto& experiment : experiments::catalogue())
+            if (std::ranges::find(ids, experiment.id) != ids.end() && scan::provides(experiment, leaf.path))
+                machine::set_leaf(found, leaf.path, leaf.leaf);
+    return found;
+}
+
+/// The parameters of arithmetic and of each kind of access, as text; why there are none where some are missing.
+std::string parameters_found_by(const std::vector<std::string>& ids) {
+    std::string text;
+    for (const auto access : {models::Access::global, models::Access::shared, models::Access::sfu}) {
+        text += refusal([&] {
+            const auto p = evaluation_parameters(found_by(ids, shipped("gtx980")), access, "m.json");
+            for (const double value : {p.arithmetic.latency, p.arithmetic.throughput, p.memory.latency,
+                                       p.memory.throughput, p.pin_bandwidth, p.clock_ghz, double(p.max_warps)})
+                text += std::to_string(value) + " ";
+        });
+    }
+    return text;
+}
+
+TEST(MixEvaluation, MeasuresParametersWithTheExperimentsThatProvideThem) {
+    const auto& ids = parameter_experiments();
+    for (const auto& id : ids)
         EXPECT_TRUE(std::ranges::any_of(experiments::catalogue(), [&](const auto& e) { return e.id == id; })) << id;
+    const auto found = parameters_found_by(ids);
+    EXPECT_THAT(found, Not(HasSubstr("m.json"))) << "nothing is missing";
+    for (const auto& id : ids) {
+        auto others = ids;
+        std::erase(others, id);
+        EXPECT_NE(parameters_found_by(others), found) << id << " adds nothing";
+    }
 }
 
 TEST(MixEvaluation, MeasuresTheRequestedMixes) {

@@ -15,12 +15,12 @@ namespace gputomo::device {
 namespace {
 
 using ::testing::AllOf;
+using testing::Bytes;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::patch;
 using testing::peek;
 using testing::read_cubin;
-using testing::Bytes;
 
 /// Reads everything of a cubin and returns the text of the error, or an empty string.
 std::string trouble(const Bytes& bytes) {
@@ -129,13 +129,40 @@ TEST(CubinTest, RefusesEveryPrefixThatLacksSections) {
     }
 }
 
+/// What gputomo shows of a cubin; where it refuses it, why.
+std::string shown(const Bytes& bytes) {
+    if (const auto refused = trouble(bytes); !refused.empty()) return refused;
+    const Cubin cubin(bytes);
+    std::string text;
+    for (const auto& kernel : cubin.kernels())
+        text += kernel + decode(cubin, kernel).listing(decode(cubin, kernel).all());
+    return text;
+}
+
 TEST(CubinTest, ReadsOrRefusesDamagedFiles) {
     const auto whole = read_cubin("opcodes.sm_75");
     std::mt19937_64 random(1);
+    int refused = 0, read = 0;
     for (int i = 0; i < 2000; ++i) {
         auto bytes = whole;
         for (int changes = 0; changes < 4; ++changes) bytes[random() % bytes.size()] = static_cast<std::byte>(random());
-        static_cast<void>(trouble(bytes));
+        const auto message = trouble(bytes);
+        message.empty() ? ++read : ++refused;
+        EXPECT_THAT(message, ::testing::AnyOf("", ::testing::StartsWith("cubin: ")));
+    }
+    EXPECT_GT(refused, 100);
+    EXPECT_GT(read, 100);
+}
+
+TEST(CubinTest, DamagedCodeIsShownAsItIs) {
+    const auto whole = read_cubin("opcodes.sm_75");
+    const auto text = Cubin(whole).text("opcodes");
+    const auto listing = shown(whole);
+    for (std::size_t at = 0; at < text.bytes.size(); at += 16) {
+        auto bytes = whole;
+        patch(bytes, text.offset + at, 2, peek(bytes, text.offset + at, 2) ^ 0x1ff);  // another opcode
+        EXPECT_NE(shown(bytes), listing) << at;
+        EXPECT_EQ(trouble(bytes), "") << at;
     }
 }
 
