@@ -2,11 +2,13 @@
 
 Each row of a table with the column 'leaves that it reads' names files, leaves and tests. They have to exist, the files
 have to read the leaves, and all leaves that a file reads have to be in its rows. Every file of src/sim is in a row.
+Files, leaves and tests that docs/changing-costs.md names have to exist as well.
 """
 import pathlib
 import re
 
 PAGES = ("docs/simulator.md", "docs/simulated-memory.md")
+EXAMPLES = "docs/changing-costs.md"
 LEAVES = "leaves that it reads"
 # A row with this word among its leaves reads leaves of other units as well: it checks, completes or reports them.
 ANY = "any"
@@ -87,4 +89,20 @@ def faults(root, leaves, overlap):
         elif named[file] is not None:
             found += [f"{name} reads a leaf .{leaf} that its rows in {' and '.join(PAGES)} do not name"
                       for leaf in sorted(leaves_read([file], names) - named[file])]
-    return found
+    return found + example_faults(root, leaves, overlap, suites)
+
+
+def example_faults(root, leaves, overlap, suites):
+    """What the page of examples names and the tree does not have."""
+    text = (root / EXAMPLES).read_text(encoding="utf-8")
+    parts, wrong = {leaf.split(".")[0] for leaf in leaves}, []
+    for name in re.findall(r"`([^`\s]+)`", text):
+        words = name.split(".")
+        if re.fullmatch(r"(?:sm|memory|exec|machine_code)/\w+", name) and not sources(root, name):
+            wrong.append(name)
+        elif re.fullmatch(r"[a-z_]+(?:\.[a-z_*\d]+)+", name) and words[0] in parts:  # a leaf, or what has leaves
+            if not any(overlap(name, ".".join(leaf.split(".")[:len(words)])) for leaf in leaves):
+                wrong.append(name)
+    for tests in re.findall(r"\*\*Tests\.\*\*(.*)", text):
+        wrong += [test for test in re.findall(r"`(\w+)`", tests) if test not in suites]
+    return [f"{EXAMPLES}: names {name}, which is not there" for name in wrong]

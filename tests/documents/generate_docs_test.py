@@ -55,6 +55,9 @@ MISTAKES = [
     ("docs/simulator.md", replace("`Scheduler201`", "`Scheduler2001`"), "no test Scheduler2001"),
     ("docs/simulator.md", replace("`Scheduler201`", ""), "'scheduler': expected at least one file and one test"),
     ("docs/simulated-memory.md", replace("`memory/pauses`", "`memory/dram`"), "memory/pauses.cpp is in no row"),
+    ("docs/changing-costs.md", replace("`shared.latency`", "`shared.delay`"), "names shared.delay"),
+    ("docs/changing-costs.md", replace("`sm/load_store`", "`sm/load_unit`"), "names sm/load_unit"),
+    ("docs/changing-costs.md", replace("`LoadStore423`", "`LoadStore499`"), "names LoadStore499"),
 ]
 
 
