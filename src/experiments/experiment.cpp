@@ -7,8 +7,8 @@ namespace gputomo::experiments {
 double clock_step(const Findings& findings) { return findings.number("clock.resolution").value_or(1); }
 
 double least_level_step(const Findings& findings) {
-    // Chosen values. Below three cycles, jitter could split a level in two. Readings of one latency fall on two
-    // neighbouring steps of the clock, so that one step would also split it, and two steps would merge close levels.
+    // Below three cycles, jitter could split a level in two. Readings of one latency fall on two neighbouring
+    // steps of the clock, so that one step would also split it, and two steps would merge close levels.
     constexpr double kLeast = 3, kClockSteps = 1.5;
     return std::max(kLeast, kClockSteps * clock_step(findings));
 }

@@ -29,8 +29,9 @@ std::array<double, 2> interval(const Leaf& leaf) {
 /// Compares numbers. The spread of the others is the larger of their median interval and three of their standard
 /// deviations, which are estimated from the median absolute deviation (MAD).
 std::optional<std::string> unlike_numbers(const Leaf& leaf, std::span<const Leaf> others) {
-    // Three standard deviations are a chosen limit: a smaller one reports more specimens that are only unusual. The
-    // standard deviation of a normal distribution is 1.4826 times its MAD.
+    // One in 370 normally distributed values lies beyond three standard deviations. A smaller limit reports
+    // more specimens that are only unusual. The standard deviation of a normal distribution is 1.4826 times its
+    // MAD.
     constexpr double kSigmas = 3, kSigmaOfMad = 1.4826;
     std::vector<double> values, widths;
     for (const auto& other : others) {

@@ -16,8 +16,8 @@ using Numbers = std::vector<double>;
 /// (paths.global.transaction_cost in recordings/h200-scan-*.json.gz). Smaller, healthy GPUs are reported; larger, the
 /// second scan of a GPU hides more.
 constexpr double kFirstSteps = 0.033;
-/// From the third scan on, the GPU's own steps count, and steps below this are no news. It is a chosen value just above
-/// what an H200 does: its clock moves by 0.03% between scans, and the time between blocks by 0.4%.
+/// From the third scan on, the GPU's own steps count, and steps below this are no news. It lies just above what an
+/// H200 does: its clock moves by 0.03% between scans, and the time between blocks by 0.4%.
 constexpr double kLeastStep = 0.005;
 constexpr std::size_t kEnoughScans = 3;
 /// A step of a normally distributed value exceeds 5 times the median step once in some 1500 times, so that a scan of

@@ -12,8 +12,7 @@ namespace {
 /// Simulated SMs that stand for all SMs sharing the memory; more change the result by at most 1%.
 constexpr int kStandIns = 8;
 /// Latency under load depends on the throughput that results from it. The fixed point is approached by at most
-/// `kRounds` halvings, until the latency changes by no more than the share `kSame`. Chosen by hand as a compromise with
-/// time.
+/// `kRounds` halvings, until the latency changes by no more than the share `kSame`. Tighter limits take longer.
 constexpr int kRounds = 4;
 constexpr double kSame = 0.002;
 

@@ -14,11 +14,11 @@
 namespace gputomo::models {
 namespace {
 
-/// Groups of each warp before counting starts: warps that start together collide more often than in the steady state.
-/// Chosen by hand; fewer bias the throughput, more take longer.
+/// Groups of each warp before counting starts: warps that start together collide more often than in the steady
+/// state. Fewer bias the throughput, more take longer.
 constexpr int kSettling = 14;
 /// Groups of each warp that count: about `kAllCounted` over all warps, so that few warps run longer and random
-/// latencies average out. Chosen by hand as a compromise between sampling error and time.
+/// latencies average out. More take longer, and fewer leave a larger sampling error.
 constexpr int kLeastCounted = 6, kMostCounted = 150, kAllCounted = 1200;
 /// SMs start at random within this share of a lone group's time. Identical SMs that start in the same cycle would stay
 /// in step for ever and access memory in turns. SMs that start far apart would each find it free. Real GPUs lie

@@ -17,8 +17,8 @@
 namespace gputomo::report {
 namespace {
 
-/// Number of mixes that are drawn of each access, evenly spread over the measured ones. It is a chosen value: more
-/// plots make the page longer.
+/// Number of mixes that are drawn of each access, evenly spread over the measured ones. Each is a plot: more make
+/// the page longer.
 constexpr std::size_t kMixes = 6;
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::string_view kMeasured = "measured";

@@ -13,7 +13,7 @@
 namespace gputomo::report {
 namespace {
 
-/// Plots of one experiment beyond this number are folded away. It is a chosen value that keeps sections short.
+/// Plots of one experiment beyond this number are folded away. More make its section long.
 constexpr std::size_t kPlotsInView = 4;
 
 /// The subsystem whose section shows an experiment's evidence: the one with most of its findings. Null without

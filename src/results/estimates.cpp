@@ -6,11 +6,11 @@
 namespace gputomo::results {
 namespace {
 
-/// A median within this distance of the middle between two integers does not choose between them. A larger zone leaves
-/// more leaves undecided; a smaller one lets jitter round to the wrong neighbour. A chosen value.
+/// A median within this distance of the middle between two integers does not choose between them. A larger zone
+/// leaves more leaves undecided; a smaller one lets jitter round to the wrong neighbour.
 constexpr double kMiddleZone = 0.1;
-/// Samples that spread over more integers than this have no integer behind them, only a mean, which is rounded. A
-/// chosen value: below it a median in the middle zone stays undecided.
+/// Samples that spread over more integers than this have no integer behind them, only a mean, which is rounded.
+/// Where they spread less, a median in the middle zone stays undecided.
 constexpr double kWideSpread = 8;
 
 }  // namespace

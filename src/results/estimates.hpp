@@ -8,8 +8,8 @@
 
 namespace gputomo::results {
 
-/// Confidence of a number that the driver states and no kernel measures. A chosen value just below 1; only the
-/// confidence that reports show for such leaves depends on it.
+/// Confidence of a number that the driver states and no kernel measures. It is just below 1, as nothing is
+/// measured. Only the confidence that reports show for such leaves depends on it.
 inline constexpr double kAttributeConfidence = 0.99;
 
 /// How a value was found and how sure it is: what an Estimate says beside the value itself.

@@ -17,7 +17,7 @@ constexpr std::int64_t kLine = 128;
 /// Bytes that a TLB entry spans where the description does not say: the driver's pages of 2 MiB.
 constexpr std::int64_t kSpan = std::int64_t{2} << 20;
 constexpr double kWarp = kWarpSize;
-/// Ways of a cache or TLB whose sets were not found. A chosen value: fewer ways make more conflict misses.
+/// Ways of a cache or TLB whose sets were not found. Fewer ways make more conflict misses, more make fewer.
 constexpr std::int64_t kWays = 16;
 /// SMs of a GPC where the description does not say. A GPC of current GPUs has 16 or 18 SMs, and some may be disabled.
 constexpr std::int64_t kSmsPerGpc = 16;

@@ -15,8 +15,8 @@
 namespace gputomo::validate {
 namespace {
 
-/// Shares of the caches whose geometry and whose replacement policy must be found for validation to pass. Both are
-/// chosen values.
+/// Shares of the caches whose geometry and whose replacement policy must be found for validation to pass. Higher
+/// shares would fail campaigns that draw hard caches; lower ones would pass a deduction that got worse.
 constexpr double kGeometryWanted = 0.95, kPolicyWanted = 0.9;
 
 /// Bytes of the array that the deduction may use, as in a scan.
@@ -24,8 +24,8 @@ constexpr std::uint64_t kArrayBytes = std::uint64_t{64} << 20;
 /// The budget of loads, which is larger than that of a scan. A campaign shows what the deduction can do, not what it
 /// does within the time of a scan.
 constexpr std::uint64_t kGroupTestLoads = std::uint64_t{128} << 20;
-/// A result that is wrong with a higher confidence than this counts as surely wrong. A chosen value, as is the
-/// tolerance of the odds of a way: a campaign reports both and nothing else depends on them.
+/// A result that is wrong with a higher confidence than this counts as surely wrong. The odds of a way may differ
+/// by `kOddsTolerance`. A campaign reports both, and nothing else depends on them.
 constexpr double kSure = 0.95, kOddsTolerance = 0.02;
 
 struct Truth {

@@ -20,10 +20,10 @@ namespace {
 
 /// The capacities that are drawn, in bytes.
 constexpr std::int64_t kSmallest = 1 << 10, kLargest = std::int64_t{4} << 20;
-/// The most ways of a cache with policy way-odds. A chosen value: the smallest probability of a way is then 1/18. More
-/// ways take more loads to estimate.
+/// The most ways of a cache with policy way-odds. The smallest probability of a way is then 1/18. More ways take
+/// more loads to estimate.
 constexpr std::int64_t kMostOdds = 16;
-/// Outliers are up to this many cycles slower. A chosen value, a few times the latency of DRAM.
+/// Outliers are up to this many cycles slower, a few times the latency of DRAM.
 constexpr std::uint64_t kSlowestOutlier = 2000;
 
 class CacheMaker {

@@ -23,7 +23,7 @@ namespace gputomo::experiments {
 namespace issue {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.97;
 /// Schedulers of the models that are compared; no GPU so far has more than 4 on an SM.
 constexpr int kMostSchedulers = 16;
@@ -32,8 +32,8 @@ constexpr int kMostWarps = 24;
 /// Launches of each number of warps, the fastest of which counts.
 constexpr int kLaunches = 2;
 /// A number of schedulers is decided if it leaves at most `kExplained` unexplained (root mean square), and the next
-/// best at least `kUnexplained` and `kTimesWorse` times as much. Chosen values: looser ones decide between models that
-/// noise separates.
+/// best at least `kUnexplained` and `kTimesWorse` times as much. Looser limits decide between models that noise
+/// separates.
 constexpr double kExplained = 0.03;
 constexpr double kUnexplained = 0.012;
 constexpr double kTimesWorse = 2;

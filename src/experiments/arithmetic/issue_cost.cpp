@@ -15,7 +15,7 @@ namespace gputomo::experiments {
 namespace issue_cost {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 /// Launches of each point on a GPU, the median of which counts. The small budget has one.
 constexpr int kLaunches = 3;

@@ -16,7 +16,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kIntervalConfidence = 0.97;
 /// Launches of each loop, whose median counts. More take longer; fewer let one outlier count.
 constexpr int kLaunches = 2;

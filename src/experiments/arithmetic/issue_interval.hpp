@@ -9,8 +9,8 @@ namespace gputomo::experiments {
 /// Rates and times of loops repeat to about this share. A larger value accepts intervals that are not whole numbers of
 /// cycles; a smaller one leaves true ones undecided.
 inline constexpr double kIssueError = 0.04;
-/// The most independent chains of adds that are tried in one warp; a chosen value. They do not cover longer latencies
-/// than this many issue intervals.
+/// The most independent chains of adds that are tried in one warp. They cover latencies of up to as many issue
+/// intervals.
 inline constexpr int kMostIssueChains = 8;
 
 /// What the adds of one warp and of many show of the schedulers.

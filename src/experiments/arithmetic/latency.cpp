@@ -15,7 +15,7 @@ namespace gputomo::experiments {
 namespace arithmetic_latency {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.99;
 constexpr int kLaunches = 5;
 /// Machine instructions of the shorter chain, by TimedOperation::size. With 32 operations, a clock that steps by 2

@@ -20,7 +20,7 @@ namespace gputomo::experiments {
 namespace tensor_products {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 constexpr double kWarp = kWarpSize;
 /// Largest share of a loop's time that its own instructions may take.

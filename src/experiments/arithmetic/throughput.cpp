@@ -18,7 +18,7 @@ namespace gputomo::experiments {
 namespace arithmetic_throughput {
 namespace {
 
-/// Confidence of a rate: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of a rate, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.98;
 /// Independent chains of a thread in the sweep over warps: one, as in Wong 2010, and enough for a few warps to fill a
 /// pipeline.

@@ -17,7 +17,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of a unit that pairs show: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of a unit that pairs show, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kUnitConfidence = 0.95;
 /// Confidence of the explanation with the fewest units where the issue limit hides whether there is another one.
 constexpr double kIssueLimitedConfidence = 0.6;

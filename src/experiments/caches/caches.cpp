@@ -21,7 +21,8 @@ namespace gputomo::experiments {
 namespace caches {
 namespace {
 
-/// Confidence of latencies and of the list of caches: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of latencies and of the list of caches, a judgement and no measured frequency. No deduction reads
+/// it; reports show it.
 constexpr double kConfidence = 0.97;
 /// The largest array is this many times the L2 that the driver reports, or `kLargestUncached` bytes if it reports none.
 /// A smaller one may not overflow the L2; a larger one takes longer.

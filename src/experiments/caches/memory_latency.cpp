@@ -14,7 +14,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the latency: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the latency, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kLatencyConfidence = 0.97;
 /// Lines of the access sequence: more than the caches hold of what was written last.
 constexpr std::uint64_t kMemoryLines = 1 << 20;

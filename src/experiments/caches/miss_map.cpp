@@ -11,7 +11,7 @@ namespace {
 
 /// Lines by which the array exceeds the cache: a few sets overflow, the others do not.
 constexpr std::uint64_t kMore = 4;
-/// Passes before and during the recording. Both are chosen values: the map needs enough passes to show the policy.
+/// Passes before and during the recording. A policy shows as a pattern that repeats over a few of them.
 constexpr std::uint64_t kMapWarmPasses = 4, kMapPasses = 8;
 /// In a map of more lines a single line is too narrow to see.
 constexpr std::uint64_t kMostLines = 4096;

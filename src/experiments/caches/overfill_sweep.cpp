@@ -10,7 +10,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the capacity; a chosen value.
+/// Confidence of the capacity, a judgement and no measured frequency.
 constexpr double kSweepConfidence = 0.9;
 /// Measured sizes range up to `kTimesOverflow` times the first that overflows; each is `kStep` times the one before.
 constexpr double kTimesOverflow = 2.5, kStep = 1.19;

@@ -16,7 +16,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of a latency: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of a latency, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kPathConfidence = 0.97;
 /// Passes after which an array that fits is resident under any replacement policy.
 constexpr std::uint64_t kPathWarmPasses = 4;

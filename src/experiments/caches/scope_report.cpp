@@ -15,7 +15,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kScopeConfidence = 0.95;
 /// Evictions by a block on the same SM are the reference, and must take at least the share `kLeast` of the first
 /// block's data. Sharers evict more than `kShared` of the reference, others less than `kApart`.

@@ -16,7 +16,7 @@ namespace gputomo::experiments {
 namespace clock {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.99;
 /// Runs of the loop that measures the rate.
 constexpr int kSpinRuns = 5;

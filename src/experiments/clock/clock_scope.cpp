@@ -16,7 +16,7 @@ namespace {
 constexpr std::int32_t kSimultaneous = 8192;
 /// Most SMs of a TPC: the GT200 has 3, no GPU since then more than 2.
 constexpr std::size_t kMostSmsPerTpc = 4;
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kSameClockConfidence = 0.95;
 constexpr std::string_view kMethod = "clock: SMs whose blocks, started together, read nearly the same clock";
 

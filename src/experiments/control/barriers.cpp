@@ -20,7 +20,7 @@ namespace {
 using ptx::Reg;
 using ptx::Type;
 
-/// Confidence of the estimates; a chosen value.
+/// Confidence of the estimates, a judgement and no measured frequency.
 constexpr double kConfidence = 0.98;
 constexpr std::size_t kWarp = kWarpSize, kHalf = kWarpSize / 2;
 /// Launches for one latency. The median of five bears two disturbed launches; more only take longer.

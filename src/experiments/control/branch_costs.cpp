@@ -18,7 +18,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kBranchConfidence = 0.97;
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace gputomo::experiments {
 namespace control_flow {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.97;
 
 /// From the first start to the last end of the threads that took a path.

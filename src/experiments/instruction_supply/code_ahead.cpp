@@ -15,7 +15,8 @@ namespace {
 
 /// Bytes of the longest and shortest line that is considered; no GPU so far has others.
 constexpr std::uint64_t kLongestLine = 1024, kShortestLine = 32;
-/// Confidence of a line size that neighbours show, and of a number that only lies in an interval. Chosen values.
+/// Confidence of a line size that neighbours show, and of a number that only lies in an interval. Both are
+/// judgements and no measured frequencies.
 constexpr double kNeighbours = 0.95, kInterval = 0.5;
 /// Sizes of code among which the capacity is searched. More sizes narrow its interval and take longer.
 constexpr std::uint64_t kSizes = 48;

@@ -30,7 +30,7 @@ constexpr double kPart = 0.75;
 constexpr double kUndisturbed = 0.1, kDisturbed = 0.5;
 /// Bytes of constants that a kernel can address.
 constexpr std::uint64_t kMostConstants = 64 * 1024;
-/// Passes over the code and the constants; a chosen value.
+/// Passes over the code and the constants. More take longer; with fewer, one disturbed pass counts more.
 constexpr std::uint64_t kPasses = 8;
 /// Capacities of one cache on two paths differ by no more than this share.
 constexpr double kSameCapacity = 0.1;

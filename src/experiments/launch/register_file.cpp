@@ -20,7 +20,7 @@ namespace gputomo::experiments {
 namespace register_file {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.97;
 constexpr std::int64_t kWarp = kWarpSize;
 /// Values that a kernel holds: more than any GPU has registers for a thread.

@@ -16,7 +16,7 @@ namespace gputomo::experiments {
 namespace shared_allocation {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.97;
 /// Numbers of blocks, chosen so that their shares of a capacity are rounded differently to its units.
 constexpr int kBlocks[] = {2, 3, 5, 6, 7, 9, 11, 13};

@@ -19,7 +19,7 @@ namespace gputomo::experiments {
 namespace constant_bandwidth {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 /// The cache must hold this many times as much as the one before it, which would serve the loads otherwise.
 constexpr std::uint64_t kTimesBefore = 2;

@@ -10,7 +10,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the coefficients; a chosen value.
+/// Confidence of the coefficients, a judgement and no measured frequency.
 constexpr double kContentionConfidence = 0.9;
 /// From this share of the peak on, latency grows with the loads in flight while throughput stays.
 constexpr double kSaturated = 0.9;

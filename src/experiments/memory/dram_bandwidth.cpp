@@ -15,7 +15,7 @@ namespace gputomo::experiments {
 namespace dram_bandwidth {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.95;
 /// Sizes double until two successive rates agree this well, or until one of the sizes below is reached.
 constexpr double kStable = 0.005;

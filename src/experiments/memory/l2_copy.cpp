@@ -25,7 +25,7 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::Type;
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 /// Each thread copies one element (Lashgar 2015, 3.3).
 constexpr std::int64_t kElement = 8;

@@ -24,9 +24,9 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.95;
-/// Lines of the map; a chosen value.
+/// Lines of the map. More take longer; fewer show less of the range.
 constexpr std::uint32_t kLines = 64;
 /// Bytes over which the lines lie at random: few enough for any first TLB to hold after one visit, and their distance.
 constexpr std::int64_t kRange = std::int64_t{8} << 20;

@@ -20,7 +20,7 @@ namespace gputomo::experiments {
 namespace load_intervals {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 /// Launches of each point, whose median counts: it bears one disturbed launch.
 constexpr int kLaunches = 3;

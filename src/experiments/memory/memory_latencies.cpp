@@ -109,7 +109,7 @@ results::Trace percentiles_of(const std::vector<Level>& levels, double gigabytes
 
 /// The density of the samples, in bins wide enough for a smooth curve.
 results::Trace density_of(const Level& level, double gigabytes) {
-    // A chosen value: more bins hold too few samples for a smooth curve; fewer merge neighbouring peaks.
+    // With more bins, each holds too few samples for a smooth curve; fewer bins merge neighbouring peaks.
     constexpr double kBins = 100;
     const double low = static_cast<double>(level.histogram.begin()->first), high = percentile(level.histogram, 99);
     const double width = std::max(1.0, std::ceil((high - low) / kBins));

@@ -25,7 +25,7 @@ namespace gputomo::experiments {
 namespace memory_parallelism {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 constexpr std::array kLoads{1, 2, 4, 8};
 constexpr std::array kWarps{1, 2, 4, 8, 12, 16, 20, 24, 28, 32};

@@ -26,7 +26,7 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 constexpr std::uint32_t kWarp = kWarpSize, kWarps = 8;
 /// Loads of each warp in the first and in the second launch. With the second number a pause every 100 us shows fifty

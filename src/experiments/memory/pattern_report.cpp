@@ -13,7 +13,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kPatternConfidence = 0.9;
 
 results::Estimate first_limit(const std::string& path, const PatternCurve& near, const PatternCurve& far,

@@ -25,7 +25,7 @@ namespace gputomo::experiments {
 namespace random_access {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.85;
 /// Sizes in bytes over which throughput is measured (Volkov 2016, Fig. 6.6).
 constexpr std::int64_t kSmallest = std::int64_t{1} << 20, kLargest = std::int64_t{1} << 28,

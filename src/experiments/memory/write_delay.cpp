@@ -23,7 +23,7 @@ namespace gputomo::experiments {
 namespace write_delay {
 namespace {
 
-/// Confidence of the estimate: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimate, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.8;
 /// Warps of each SM, each with one access in flight. A value below one is the share of the SMs that have one warp.
 constexpr std::array kWarps{0.25, 0.5, 0.75, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0};

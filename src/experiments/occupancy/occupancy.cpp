@@ -22,7 +22,7 @@ namespace occupancy {
 namespace {
 
 constexpr double kWarp = kWarpSize;
-/// Confidence of a latency: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of a latency, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 /// Occupancies that are measured first. Then all are between the last that falls short of a share of the peak and the
 /// first that reaches it.
@@ -104,8 +104,8 @@ double gigabytes_of(const Context& context) {
 /// The smallest latency over all occupancies (Volkov 2016, 6.1). Its interval holds the occupancies that leave the unit
 /// mostly idle.
 results::Estimate latency_of(const Series& series, const Rates& rates) {
-    // A chosen value: up to a quarter of the peak, warps seldom meet at the unit. A larger share would widen the
-    // interval by the time that they queue.
+    // Up to a quarter of the peak, warps seldom meet at the unit. A larger share would widen the interval by the
+    // time that they queue.
     constexpr double kMostlyIdle = 0.25;
     std::vector<double> latencies;
     for (const auto& [warps, rate] : rates)

@@ -11,13 +11,14 @@
 
 namespace gputomo::experiments::outstanding {
 
-/// Confidence of this experiment's estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of this experiment's estimates, a judgement and no measured frequency. No deduction reads it;
+/// reports show it.
 inline constexpr double kConfidence = 0.95;
 /// Threads of the largest block that any part of the experiment launches.
 inline constexpr int kLargestBlock = 1024;
 /// A model of the table with more freedom must reduce the error of a simpler one to this share, or the simpler one
-/// stands. A larger share finds limits in noise; a smaller one misses limits that affect few launches. Chosen values:
-/// the first is for the limit of a warp, the second for the table of the SM.
+/// stands. A larger share finds limits in noise; a smaller one misses limits that affect few launches. The first
+/// value is for the limit of a warp, the second for the table of the SM.
 inline constexpr double kWarpLimitGain = 0.8, kTableGain = 0.93;
 /// A model's number of entries must lie this near to the number at which single threads show the step.
 inline constexpr double kNearEntries = 0.06;

@@ -18,7 +18,7 @@ constexpr std::int64_t kSector = 32;  ///< bytes that a miss fetches, on every G
 constexpr std::int64_t kWarmLines = 128;
 /// The array takes this share of the L2, so that other data do not evict it. A smaller array is reused more often.
 constexpr double kShareOfCache = 0.75;
-/// Chosen bounds of the array, in bytes: a pass over a larger one takes longer and measures nothing else.
+/// Bounds of the array, in bytes. A pass over a larger one takes longer and measures nothing else.
 constexpr std::int64_t kLargestArray = std::int64_t{16} << 20;
 constexpr std::int64_t kSmallestArray = std::int64_t{2} << 20;
 /// An array for launches from memory is `kTimesCache` times as large as the L2, so that a line is evicted before its
@@ -55,7 +55,7 @@ std::int64_t line_of(const InFlightPattern& pattern, int thread) {
 
 /// Whether the two fastest runs take nearly the same time: then neither has an outlier.
 bool fastest_agree(std::vector<double> slowest) {
-    // A chosen value. With a larger share two outliers could agree; with a smaller one jitter would repeat more points.
+    // With a larger share two outliers could agree; with a smaller one jitter would repeat more points.
     constexpr double kNearly = 0.02;
     std::nth_element(slowest.begin(), slowest.begin() + 1, slowest.end());
     return slowest[1] - slowest[0] <= kNearly * slowest[0];

@@ -17,7 +17,7 @@ using deduce::OutstandingUnit;
 
 /// Requests of the largest launch of the sweep. Larger launches take longer and only show how fast the memory is.
 constexpr int kMostRequests = 1280;
-/// Requests of the largest launch from memory. A chosen value: what memory keeps in flight shows in smaller launches.
+/// Requests of the largest launch from memory. What memory keeps in flight shows in smaller launches already.
 constexpr int kMostFromMemory = 2048;
 
 bool add_point(Setup& setup, int loads, const InFlightPattern& pattern, int threads) {

@@ -20,10 +20,11 @@ namespace {
 using deduce::OutstandingFit;
 using deduce::OutstandingUnit;
 
-/// A table is reported if at least `kFewestRight` of its predicted steps were found, and if these are a large enough
-/// share of the predictions. The other design's share must also be small enough beside it. The first value of each pair
-/// applies if only the steps speak for the table, the second if the fitted model does too. Chosen values: lower demands
-/// accept tables that chance suggests, higher ones leave the design open where issue hides some of the steps.
+/// A table is reported if at least `kFewestRight` of its predicted steps were found, and if these are a large
+/// enough share of the predictions. The other design's share must also be small enough beside it. The first value
+/// of each pair applies if only the steps speak for the table, the second if the fitted model does too. Lower
+/// demands accept tables that chance suggests, higher ones leave the design open where issue hides some of the
+/// steps.
 constexpr int kFewestRight = 3;
 constexpr double kRightBySteps = 0.6, kRightWithModel = 0.35;
 constexpr double kOtherBySteps = 0.6, kOtherWithModel = 0.75;

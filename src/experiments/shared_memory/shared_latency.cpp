@@ -11,7 +11,7 @@ namespace gputomo::experiments {
 namespace shared_latency {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.99;
 /// Launches of each ring, whose median counts.
 constexpr int kLaunches = 5;

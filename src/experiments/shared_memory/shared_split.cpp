@@ -17,7 +17,7 @@ namespace gputomo::experiments {
 namespace shared_split {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 /// Share of loads that may miss if all lines are resident. One line too many makes a cyclic access sequence miss in a
 /// whole set or more.

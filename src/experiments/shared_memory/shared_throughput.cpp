@@ -16,7 +16,7 @@ namespace gputomo::experiments {
 namespace shared_throughput {
 namespace {
 
-/// Confidence of the estimate: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimate, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.97;
 constexpr int kWordBytes = 4;
 /// Launches of each point, whose median counts.

@@ -26,7 +26,7 @@ namespace gputomo::experiments {
 namespace page_walk {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.95;
 /// Timed pages, and the fewest page-table entries between two of them: no line of a page table holds more entries.
 constexpr std::uint64_t kCounted = 6, kApart = 32;

@@ -12,7 +12,7 @@
 namespace gputomo::experiments {
 namespace {
 
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kLevelConfidence = 0.95;
 /// Most loads of one pass; TLBs have fewer entries.
 constexpr std::uint64_t kMostLoads = 1 << 14;

@@ -20,7 +20,7 @@ namespace tlb_scopes {
 namespace {
 
 constexpr auto kMethod = "tlb_scopes: a block on each other SM competes with a block on SM 0 for entries";
-/// Confidence of the estimates: chosen by hand. No deduction reads it; reports show it.
+/// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.95;
 /// Loads of an array: every SM touches it, and more would take minutes.
 constexpr std::uint64_t kMostLoads = 16384;

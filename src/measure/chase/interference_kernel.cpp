@@ -15,8 +15,8 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-/// A block that waits for the other one gives up after this many polls. The number is chosen so that no kernel hangs;
-/// polls of 2^20 last far longer than any pass.
+/// A block that waits for the other one gives up after this many polls. Without a limit the kernel would hang.
+/// Polls of 2^20 last far longer than any pass.
 constexpr std::uint32_t kMostSpins = 1 << 20;
 /// Passes of the own array: two warm it, the last one is timed.
 constexpr std::uint32_t kOwnPasses = 3;

@@ -11,7 +11,7 @@ using ptx::Mem;
 using ptx::Reg;
 using ptx::Type;
 
-/// Threads of a block. A chosen value: any number works.
+/// Threads of a block. Any number works.
 constexpr std::uint32_t kWriterThreads = 128;
 
 }  // namespace

@@ -13,8 +13,8 @@
 namespace gputomo::measure {
 namespace {
 
-/// Timed loads of a calibration run, untimed passes before them, and runs. Chosen values: the smallest of three runs
-/// is free of short disturbances.
+/// Timed loads of a calibration run, untimed passes before them, and runs. The smallest of three runs is free of
+/// short disturbances.
 constexpr std::uint32_t kCalibrationLoads = 256;
 constexpr std::uint32_t kCalibrationWarm = 16;
 constexpr int kCalibrationRuns = 3;

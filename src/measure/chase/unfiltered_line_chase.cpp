@@ -8,7 +8,7 @@
 namespace gputomo::measure {
 namespace {
 
-/// Passes before and during the recording. Chosen values: random policies need some passes until a line is gone.
+/// Passes before and during the recording. Random policies need some passes until a line is gone.
 constexpr std::uint32_t kWarmPasses = 8, kRecordedPasses = 16;
 /// Share of loads that may look like hits although the line was evicted: outliers. A larger share stops the search too
 /// early.

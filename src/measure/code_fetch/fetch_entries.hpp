@@ -19,7 +19,7 @@ struct FetchPlaceTimes {
 /// read in the next line waits.
 class FetchEntries {
 public:
-    /// Pieces of code. A chosen value: a run may visit only some of them.
+    /// Pieces of code. A run may visit only some of them.
     static constexpr std::uint32_t kEntries = 256;
     explicit FetchEntries(device::Device& device);
     /// Compiles the kernel ahead of its use.

@@ -15,7 +15,7 @@ using ptx::Reg;
 using ptx::SpecialRegister;
 using ptx::Type;
 
-/// Steps, each after a barrier. A chosen value: more steps meet more places of a fetch block.
+/// Steps, each after a barrier. More steps meet more places of a fetch block.
 constexpr int kSteps = 64;
 /// Clock reads of a step. A warp may hold the first two or three instructions after the barrier before it waits
 /// there.

@@ -13,8 +13,7 @@ using ptx::Type;
 
 /// Warps that a launch may have: one for each of four schedulers.
 constexpr int kMostWarps = 4;
-/// Pairs of dependent operations of a path. A chosen value: with few of them the compiler uses predicates instead of
-/// branches.
+/// Pairs of dependent operations of a path. With few of them the compiler uses predicates instead of branches.
 constexpr int kPairs = 8;
 /// Marks the code of path i. No other constant looks like this.
 constexpr std::uint32_t kPathMark = 0x5eed'0000;

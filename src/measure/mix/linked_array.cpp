@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t kInfinity = 0x7f800000;
 /// The sign bit of a floating-point number.
 constexpr std::uint32_t kSign = 0x80000000;
-/// Allocations that are tried. A chosen value: the second one usually lies elsewhere.
+/// Allocations that are tried. The second one usually lies elsewhere.
 constexpr int kMostTries = 8;
 /// Addresses that are NaN lie together: 8 MiB of each 2 GiB. A small allocation would again lie beside the one that
 /// failed, in the same piece of the driver's memory.

@@ -11,8 +11,8 @@ namespace {
 
 /// An L1's ring has one line, which the first load brings. More lines would only risk misses.
 constexpr std::int64_t kL1Lines = 1;
-/// An L2's ring takes a quarter of the L2 that the driver reports, so that it fits one of several partitions too, and
-/// at most 2^16 lines (8 MiB). Both are chosen values: a larger ring spreads loads over more slices but may miss.
+/// An L2's ring takes a quarter of the L2 that the driver reports, so that it fits one of several partitions too,
+/// and at most 2^16 lines (8 MiB). A larger ring spreads loads over more slices but may miss.
 constexpr std::int64_t kL2Share = 4;
 constexpr std::int64_t kMostL2Lines = std::int64_t{1} << 16;
 

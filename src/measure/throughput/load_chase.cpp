@@ -17,7 +17,7 @@ using ptx::Type;
 
 /// The most threads that a block may have on any GPU so far.
 constexpr int kMostChaseThreads = 1024;
-/// Loads of a chain in the loop's body. A chosen value: the body must fit an instruction cache.
+/// Loads of a chain in the loop's body. The body must fit an instruction cache.
 constexpr int kLoadsOfChain = 16;
 /// Iterations by which the longer run exceeds the shorter one: 512 loads of a chain. Reading the clock to the cycle
 /// then adds less than a hundredth to each.

@@ -22,7 +22,7 @@ public:
         LoadPath path = LoadPath::constant;
         int chains = 1;  ///< independent chains of a thread, all over the same word
     };
-    /// Words of the array. A chosen value: 32 lines of 128 bytes, one for each thread of a warp.
+    /// Words of the array: 32 lines of 128 bytes, one for each thread of a warp.
     static constexpr int kWords = 1024;
 
     LoadChase(device::Device& device, Shape shape);

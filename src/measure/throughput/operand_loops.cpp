@@ -19,7 +19,7 @@ using ptx::Type;
 /// on, and the numbers that each instruction reads, modulo four, are as written. Left to itself, ptxas chooses numbers
 /// with which no operands wait for each other.
 constexpr int kQuad = 4, kQuads = 12, kRegisters = kQuad * kQuads;
-/// Instructions of a loop body. A chosen value: the loop must fit an instruction cache.
+/// Instructions of a loop body. The loop must fit an instruction cache.
 constexpr int kInstructions = 24;
 /// Eight warps for each of four schedulers, if the registers allow them.
 constexpr std::uint32_t kMostThreads = 1024;

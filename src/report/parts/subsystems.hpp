@@ -20,8 +20,8 @@ struct Subsystem {
 /// The first part of a path: "caches" of caches.l1.ways, "operations" of operations[add.s32].latency.
 [[nodiscard]] std::string_view section_of(std::string_view path);
 
-/// A kind with more things than this, such as operations, is folded away or shown with one row for each thing. It is a
-/// chosen value; a larger one makes pages longer.
+/// A kind with more things than this, such as operations, is folded away or shown with one row for each thing. A
+/// larger number makes pages longer.
 inline constexpr std::size_t kManyThings = 12;
 
 }  // namespace gputomo::report

@@ -13,7 +13,8 @@
 namespace gputomo::report {
 namespace {
 
-/// A series with more points than this is thinned. It is a chosen value, about twice the kept points of a full screen.
+/// A series with more points than this is thinned. It is twice the points that thinning keeps: two in each of
+/// `kColumns` columns.
 constexpr std::size_t kMostPoints = 4000;
 /// A map with more cells than this is thinned to the kPlacesAcross x kPlacesDown places that can be distinguished.
 constexpr std::size_t kMostCells = 20000;
@@ -21,7 +22,7 @@ constexpr std::size_t kMostCells = 20000;
 constexpr std::size_t kColumns = 1000;
 /// Places across and down a map or timeline that a reader can distinguish.
 constexpr double kPlacesAcross = 160, kPlacesDown = 100;
-/// Most series of a split plot, a chosen value: more lines cannot be distinguished by their colours.
+/// Most series of a split plot: the colours of more lines cannot be distinguished.
 constexpr std::size_t kMostSeries = 12;
 
 const results::Trace::Column* column(const results::Trace& trace, const std::string& name) {

@@ -185,7 +185,7 @@ Value extreme(Arguments a, Pick pick) {
     return *pick(all);
 }
 
-/// Most arguments of list(), max() and min(): a chosen value above what any recipe needs.
+/// Most arguments of list(), max() and min(). No recipe needs as many.
 constexpr std::size_t kMany = 64;
 constexpr Function kFunctions[] = {
     {"+", 2, 2, [](Arguments a) { return arithmetic(a, [](double x, double y) { return x + y; }); }},

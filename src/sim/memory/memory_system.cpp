@@ -15,8 +15,8 @@ namespace {
 /// Slots of the calendar of an SM's port into the interconnect: queues of up to 4096 cycles. Longer ones come out
 /// short.
 constexpr std::uint32_t kPortSlots = 256;
-/// Addresses whose last atomic is remembered; a chosen value. Where two addresses collide, the older one is forgotten,
-/// and its next atomic does not wait.
+/// Addresses whose last atomic is remembered. Where two addresses collide, the older one is forgotten, and its next
+/// atomic does not wait. More of them make that rarer.
 constexpr std::size_t kAtomicSlots = 4096;
 /// Slots of the calendars of stores and of atomics at the cache of all SMs: queues of up to 16,384 cycles. All SMs wait
 /// there, so that queues are longer than at the port of one.

@@ -11,8 +11,8 @@ namespace {
 constexpr double kAtomicInterval = 1;
 /// Bytes of which two atomics count as on the same address.
 constexpr std::uint64_t kAtomicBytes = 4;
-/// Queues behind the SM's port hold this many cycles of stores before they delay the SM. A chosen value: a smaller one
-/// makes short bursts of stores wait.
+/// Queues behind the SM's port hold this many cycles of stores before they delay the SM. No measurement says how
+/// many. A smaller number makes short bursts of stores wait.
 constexpr double kStoreQueueCycles = 64;
 
 }  // namespace

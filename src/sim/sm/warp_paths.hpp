@@ -73,9 +73,10 @@ private:
     [[nodiscard]] bool others_come_to(std::uint32_t pc, const WarpPath& but) const;
     static void merge(WarpPath& into, const WarpPath& from);
 
-    /// A path that has reached the point where its siblings would join it waits for them: it runs only after paths with
-    /// fewer than this many more iterations. Without the bound, a thread that leaves a spin loop could never go on and
-    /// release the others. The value is chosen; a larger one makes such spin loops take longer.
+    /// A path that has reached the point where its siblings would join it waits for them: it runs only after
+    /// paths with fewer than this many more iterations. Without the bound, a thread that leaves a spin loop
+    /// could never go on and release the others. No measurement says how long a GPU waits. A larger bound makes
+    /// such spin loops take longer, a smaller one separates threads whose loops differ in length.
     static constexpr std::uint32_t kReconvergencePatience = 64;
 
     Divergence kind_;
