@@ -47,7 +47,7 @@ public:
 private:
     [[nodiscard]] double active_sms() const { return std::min(rates_.sms, static_cast<double>(profile_.blocks)); }
 
-    /// Blocks of the SM that starts with this one.
+    /// How many blocks run on the SM whose first block this is.
     [[nodiscard]] double blocks_of_sm(std::uint64_t first) const {
         return std::ceil((static_cast<double>(profile_.blocks) - static_cast<double>(first)) / rates_.sms);
     }
@@ -83,7 +83,7 @@ private:
     [[nodiscard]] Shares shares_of(std::span<const launch::BlockTrace> blocks, double factor) const {
         const TouchedBytes touched = touched_bytes(blocks, rates_.l2_granule);
         const auto& grid = profile_.footprint;
-        const double all_sms = touched.read * factor * active_sms();
+        const double read_by_sms = touched.read * factor * active_sms();
         double stored = 0;
         for (const launch::BlockTrace& block : blocks)
             for (const launch::WarpAccess& access : block.accesses)
@@ -91,42 +91,45 @@ private:
                     for (std::size_t i = access.first; i < std::size_t{access.first} + access.lines; ++i)
                         stored +=
                             static_cast<double>(launch::kTouchedSectorBytes) * std::popcount(block.lines[i].sectors);
-        const double all = grid.read + grid.written;
-        const double evicted = all > rates_.l2_bytes ? 1 - rates_.l2_bytes / all : 0;
+        const double touched_by_grid = grid.read + grid.written;
+        const double evicted = touched_by_grid > rates_.l2_bytes ? 1 - rates_.l2_bytes / touched_by_grid : 0;
         return {.active_sms = active_sms(),
-                .first_of_gpu = all_sms > 0 ? std::min(1.0, grid.read / all_sms) : 1,
-                .l2_bytes = all > rates_.l2_bytes ? rates_.l2_bytes * std::min(1.0, touched.read * factor / all)
-                                                  : rates_.l2_bytes,
+                .first_of_gpu = read_by_sms > 0 ? std::min(1.0, grid.read / read_by_sms) : 1,
+                .l2_bytes = touched_by_grid > rates_.l2_bytes
+                                ? rates_.l2_bytes * std::min(1.0, touched.read * factor / touched_by_grid)
+                                : rates_.l2_bytes,
                 .written_back = stored > 0 ? std::min(1.0, touched.written / stored) * evicted : 0};
     }
 
     SmResult result_of(std::span<const launch::BlockTrace> blocks) {
         SmResult result;
         const auto recorded = static_cast<double>(blocks.size());
-        const double all = std::max(recorded, blocks_of_sm(blocks.front().block));
+        const double sm_blocks = std::max(recorded, blocks_of_sm(blocks.front().block));
         result.recorded = recorded;
-        result.factor = all / recorded;
+        result.factor = sm_blocks / recorded;
         Shares shares = shares_of(blocks, result.factor);
         result.replayed = replay_sm(profile_, rates_, shares, blocks);
-        result.cycles = of_all(result.replayed.cycles, blocks, shares, all);
+        result.cycles = of_all(result.replayed.cycles, blocks, shares, sm_blocks);
         shares.contention = false;
-        result.latency = of_all(replay_sm(profile_, rates_, shares, blocks).cycles, blocks, shares, all);
+        result.latency = of_all(replay_sm(profile_, rates_, shares, blocks).cycles, blocks, shares, sm_blocks);
         to_.replayed_blocks += blocks.size();
         return result;
     }
 
-    /// Blocks that were not recorded take as long as those of the second half of the recorded ones.
-    double of_all(double cycles, std::span<const launch::BlockTrace> blocks, const Shares& shares, double all) const {
+    /// Cycles of all blocks of an SM. Each that was not recorded takes as long as a recorded one of the second
+    /// half.
+    double of_all(double cycles, std::span<const launch::BlockTrace> blocks, const Shares& shares,
+                  double sm_blocks) const {
         const std::size_t half = blocks.size() / 2;
-        if (all <= static_cast<double>(blocks.size())) return cycles;
-        if (half == 0) return cycles * all;
+        if (sm_blocks <= static_cast<double>(blocks.size())) return cycles;
+        if (half == 0) return cycles * sm_blocks;
         const double first = replay_sm(profile_, rates_, shares, blocks.first(half)).cycles;
         const double each = std::max(0.0, cycles - first) / static_cast<double>(blocks.size() - half);
-        return cycles + each * (all - static_cast<double>(blocks.size()));
+        return cycles + each * (sm_blocks - static_cast<double>(blocks.size()));
     }
 
-    /// Where all blocks start at once, the slowest SM ends the launch. Otherwise blocks go to the SM that is free
-    /// first, so that the mean SM counts.
+    /// A grid of one wave ends with its slowest SM. In a larger grid, blocks go to the SM that is free first.
+    /// All SMs then end at about the same time, and the mean over them counts.
     [[nodiscard]] bool in_one_wave() const { return to_.waves <= 1; }
 
     [[nodiscard]] double combined(const std::function<double(const SmResult&)>& value) const {
@@ -142,7 +145,7 @@ private:
         return sum / static_cast<double>(results_.size());
     }
 
-    /// Instructions of all sampled blocks over those of the recorded ones.
+    /// Instructions of the mean sampled block over those of the mean recorded one.
     [[nodiscard]] double share_of_recorded() const {
         if (in_one_wave()) return 1;
         double recorded = 0, blocks = 0;

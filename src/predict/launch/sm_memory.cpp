@@ -47,7 +47,8 @@ double SmMemory::served(const launch::WarpAccess& access, const launch::TouchedL
     return std::max(done, arrival);
 }
 
-/// When bytes have passed the SM's port, and then its share of the GPU's bandwidth, where each counts as `weight`.
+/// The bytes pass the SM's port, then its share of the GPU's bandwidth. There each byte counts as `weight` bytes.
+/// Returns when the share begins to serve them.
 double SmMemory::through(Server& port, Server& share, const Bandwidth& bandwidth, double bytes, double now,
                          double weight) const {
     double start = now;
@@ -60,7 +61,7 @@ double SmMemory::load(const launch::TouchedLine& line, std::uint32_t missing, do
     const double bytes = static_cast<double>(std::popcount(missing)) * launch::kTouchedSectorBytes;
     timeline_.l2_read_bytes += bytes;
     const Granules granules = granules_of(line, missing);
-    // A part of a granule takes as long as the whole one.
+    // The L2 takes as long for a part of a granule as for the whole one.
     const double weight = static_cast<double>(granules.count) * rates_.l2_granule / bytes;
     return from_l2(granules, through(loads_, load_share_, rates_.loads, bytes, now, weight));
 }
@@ -77,7 +78,7 @@ SmMemory::Granules SmMemory::granules_of(const launch::TouchedLine& line, std::u
     return granules;
 }
 
-/// When granules that leave the SM at `start` are back from the L2 or DRAM.
+/// When granules that the SM requests at `start` have arrived from the L2 or DRAM.
 double SmMemory::from_l2(const Granules& granules, double start) {
     double done = start + rates_.l2_latency;
     for (const std::uint64_t granule : std::span(granules.number).first(granules.count)) {
@@ -92,8 +93,9 @@ double SmMemory::from_l2(const Granules& granules, double start) {
     return done;
 }
 
-/// A granule that this SM reads for the first time, or again after the L2 evicted it. SMs that run alike ask for it
-/// at the same time: one of them has it fetched, and all wait for it.
+/// When a granule arrives that is not in this SM's part of the L2: it is read for the first time, or was evicted.
+/// SMs that run the same code request a common granule at about the same time. One of them fetches it from DRAM,
+/// and all wait for it. This SM therefore books only its share of the fetch.
 double SmMemory::fetch(std::uint64_t granule, double now) {
     const bool again = !seen_.insert(granule).second;
     const double share = again ? 1 : shares_.first_of_gpu;
@@ -104,7 +106,8 @@ double SmMemory::fetch(std::uint64_t granule, double now) {
     load_.add(now, bytes * shares_.active_sms);
     fetched_ += share;
     if (later_wave_) {
-        // Blocks of earlier waves have read the others on another SM.
+        // This SM waits for its share of the fetches. Blocks of earlier waves have brought the other granules to the
+        // L2.
         if (fetched_ < 1) return now + rates_.l2_latency;
         fetched_ -= 1;
     }

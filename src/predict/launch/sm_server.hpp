@@ -1,4 +1,4 @@
-// Something of an SM that serves one request after the other.
+// A unit, a port or a share of memory that serves one request of an SM after the other.
 #pragma once
 
 #include <algorithm>

@@ -13,11 +13,11 @@
 
 namespace gputomo::predict {
 
-/// How the SMs of the launch share the caches and the memory behind them.
+/// What one SM has of the caches and the memory that all SMs share.
 struct Shares {
     double active_sms = 1;
-    double first_of_gpu = 1;  ///< share of the granules first read by this SM that no other SM has read before
-    double l2_bytes = 0;      ///< of the L2 for what this SM reads
+    double first_of_gpu = 1;  ///< of the granules that this SM reads, the share that it is the first SM to read
+    double l2_bytes = 0;      ///< capacity of the L2 that holds what this SM reads
     double written_back = 0;  ///< share of written bytes that reach DRAM while the launch runs
     bool contention = true;   ///< false: units, bandwidths and issue slots are never busy, only latencies count
 };

@@ -7,7 +7,7 @@
 
 namespace gputomo::predict {
 
-/// Distinct bytes of L2 granules that these blocks read, and that they write.
+/// Bytes of the different L2 granules that these blocks read, and of those that they write.
 struct TouchedBytes {
     double read = 0, written = 0;
 };

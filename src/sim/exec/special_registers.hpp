@@ -9,7 +9,7 @@
 
 namespace gputomo::sim {
 
-/// What all warps of a launch read alike.
+/// Values of special registers that are the same for all warps of a launch.
 struct LaunchFacts {
     device::Dim3 block;
     device::Dim3 grid;
@@ -19,7 +19,7 @@ struct LaunchFacts {
     std::uint64_t total_shared = 0;    ///< bytes of a block, static and dynamic
 };
 
-/// Where a warp is, and what its clocks say as it reads.
+/// Values of special registers that depend on the warp, and on the time at which it reads them.
 struct WarpFacts {
     std::array<std::uint32_t, 3> block{};  ///< coordinates in the grid
     std::uint32_t warp_in_block = 0;

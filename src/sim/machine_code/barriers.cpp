@@ -78,7 +78,7 @@ Arrival arrival_of(const sass::Instruction& instruction, std::uint32_t operand) 
     return arrival;
 }
 
-/// Lanes one after another, the lowest first.
+/// The lanes arrive one after another, the lowest first.
 void arrive_lanes(Warp& warp, const Step& step, std::uint32_t mask) {
     const View operand = warp.view(step, 0);
     std::uint32_t *const low = warp.result(step), *const high = warp.result(step, 1);
@@ -89,7 +89,8 @@ void arrive_lanes(Warp& warp, const Step& step, std::uint32_t mask) {
     });
 }
 
-/// Whether the phase of the operand's upper bit has ended. One that has not is told so at once, and asks again.
+/// SYNCS with a result: the predicate says whether the phase that the operand's upper bit names has ended. The
+/// instruction does not wait for that; the program repeats it until the predicate holds.
 void check_phase(Warp& warp, const Step& step, std::uint32_t mask) {
     const View token = warp.view(step, 0);
     std::uint32_t ended = 0;

@@ -77,7 +77,7 @@ void fused(const LaneFloats& a, const LaneFloats& b, const LaneFloats& c, LaneFl
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::fma(a[i], b[i], c[i]);
 }
 
-/// As single(), where the result is rounded to nearest and not saturated: for all lanes together.
+/// Does what single() does for all lanes together, where the result is rounded to nearest and not saturated.
 template <auto function, int operands, bool flush>
 void all_lanes(Warp& warp, const Step& step, std::uint32_t mask) {
     const LaneFloats a = floats_of(warp.view(step, 0), flush), b = floats_of(warp.view(step, 1), flush);
@@ -190,8 +190,8 @@ void fmnmx(Warp& warp, const Step& step, std::uint32_t mask) {
     });
 }
 
-/// DSETP; with MIN or MAX the first predicate says that the first operand is the result, the second one that both are
-/// no numbers.
+/// DSETP. With MIN or MAX the first predicate holds where the first operand is the result, and the second one where
+/// both operands are NaN.
 void dsetp(Warp& warp, const Step& step, std::uint32_t mask) {
     constexpr unsigned kMin = 0, kMax = 15;
     const unsigned code = step.instruction.value(Modifier::compare_or_minmax);
@@ -233,7 +233,7 @@ void fchk(Warp& warp, const Step& step, std::uint32_t mask) {
 /// The values of Modifier::function.
 enum class Function : std::uint8_t { cos, sin, ex2, lg2, rcp, rsq, rcp64h, rsq64h, sqrt, tanh };
 
-/// Computed in double precision and rounded once.
+/// The function is computed in double precision and rounded once.
 double function_value(Function function, double x) {
     switch (function) {
         case Function::cos: return std::cos(2 * std::numbers::pi * std::remainder(x, 1.0));
@@ -247,7 +247,8 @@ double function_value(Function function, double x) {
     }
 }
 
-/// The upper word of the reciprocal, or of that of the root, of a double whose upper word is given.
+/// The upper word of the reciprocal of a double, or of the reciprocal of its square root. Only the upper word of
+/// the double is given.
 std::uint32_t upper_of_function(Function function, std::uint32_t upper) {
     constexpr std::uint32_t kExponent = 0x7FF00000;
     if ((upper & kExponent) == 0) return (upper & 0x80000000) | kExponent;

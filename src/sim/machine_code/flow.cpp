@@ -46,7 +46,7 @@ std::string text_at(const Warp& warp, std::uint64_t address) {
     return text;
 }
 
-/// What a function of the system does, for the threads `taken`, which then go on behind the call.
+/// Performs a function of the system for the threads `taken`, which then go on behind the call.
 void call_system(Warp& warp, std::uint64_t address, std::uint32_t taken) {
     constexpr std::size_t kArguments = 4;  // the first register of the arguments, and of the result
     const int first = std::countr_zero(taken);
@@ -63,7 +63,8 @@ void call_system(Warp& warp, std::uint64_t address, std::uint32_t taken) {
     for_lanes(taken, [&](int l) { warp.registers[kArguments][static_cast<std::size_t>(l)] = 0; });
 }
 
-/// BRX, RET and indirect CALL: each thread to the address in its registers, relative to the instruction's target.
+/// BRX, RET and indirect CALL: each thread goes to the address in its registers, which is relative to the
+/// instruction's target.
 void go_indirectly(Warp& warp, Paths& paths, const Step& step, std::size_t at, std::uint32_t taken) {
     separate(paths, taken, at);
     const WideView address = warp.wide(step, 0);
@@ -103,9 +104,10 @@ bool follow(Warp& warp, Paths& paths, const Step& step, std::size_t at, std::uin
     const std::uint32_t lanes = path.mask;
     switch (step.flow) {
         case Flow::branch:
-            // BRA.DIV: to the target where the threads are not those of the uniform register; BRA.CONV: where they are.
+            // BRA.DIV branches where the threads of the path are not those of the uniform register,
+            // BRA.CONV where they are.
             if (step.source_count > 0 && (lanes == warp.view(step, 0)[0]) != is_for_converged(step)) taken = 0;
-            // BRA.U.ANY: all threads go on together where one of them takes it.
+            // BRA.U.ANY: all threads branch where one of them does.
             if (is_for_any(step) && taken != 0) taken = lanes;
             return move_on(paths, taken, at, step_at(step.target));
         case Flow::call: return move_on(paths, taken, at, step_at(step.target));

@@ -14,8 +14,9 @@ namespace gputomo::sim::machine_code {
 /// The lanes of `mask` for which the instruction's own predicate holds as well.
 [[nodiscard]] std::uint32_t taken_lanes(const Warp& warp, const Step& step, std::uint32_t mask);
 
-/// Performs an instruction of the warp's current path that is at step `at`; `taken` are the lanes that take part. Not
-/// for Flow::block_barrier, trap and refused. Returns whether the path went elsewhere than to the next instruction.
+/// Performs the instruction at step `at` of the warp's current path for the lanes `taken`. The caller performs
+/// Flow::block_barrier, trap and refused itself. Returns whether the path goes on elsewhere than at the next
+/// instruction.
 bool follow(Warp& warp, Paths& paths, const Step& step, std::size_t at, std::uint32_t taken);
 
 /// How a warp uses a barrier of its block.
@@ -35,7 +36,7 @@ void separate(Paths& paths, std::uint32_t taken, std::size_t at);
 
 inline constexpr std::size_t kBlockBarriers = 16;
 
-/// What BAR.RED gives, where of `voters` threads `votes` had a predicate that held.
+/// The result of BAR.RED: `voters` threads voted, and the predicate of `votes` of them held.
 [[nodiscard]] constexpr std::uint32_t barrier_result(unsigned reduction, std::uint32_t votes, std::uint32_t voters) {
     return reduction == 0 ? votes : static_cast<std::uint32_t>(reduction == 1 ? votes == voters : votes != 0);
 }

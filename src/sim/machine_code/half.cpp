@@ -129,7 +129,7 @@ std::array<std::uint32_t, 2> comparison(Warp& warp, const Step& step, std::uint3
     return test;
 }
 
-/// With the predicate that the instruction names.
+/// Combines the comparison with the predicate that the instruction names.
 std::uint32_t combined(const Warp& warp, const Step& step, std::uint32_t test) {
     const unsigned how = step.instruction.value(Modifier::combine);
     const std::uint32_t other = warp.holds(step, 0);
@@ -171,7 +171,7 @@ Execute half_execution(Step& step) {
                        instruction.value(Modifier::denormals) != 1 && instruction.value(Modifier::xorsign) == 0;
     if (!plain) return nullptr;
     if (row->modifiers.find(".RELU") != std::string_view::npos) {
-        // What a predicate does there is not known.
+        // It is not known what a predicate does there.
         if (step.predicate_count > 0 && (step.predicate[0].number != sass::kTruePredicate || step.predicate[0].invert))
             return nullptr;
         step.mode = 1;

@@ -49,7 +49,7 @@ void iadd3(Warp& warp, const Step& step, std::uint32_t mask) {
     warp.set_predicate(step.predicate_out[1], two, mask);
 }
 
-/// What a 64-bit operand holds, with its sign or complement.
+/// The value of a 64-bit operand, after its sign or complement.
 std::uint64_t word64(const Source& source, const View& low, const View& high, int lane) {
     const std::uint64_t bits = low.raw(lane) | std::uint64_t{high.raw(lane)} << 32;
     return source.negate ? ~bits + 1 : source.invert ? ~bits : bits;
@@ -471,7 +471,7 @@ Execute integer_execution(Step& step) {
         case Operation::IDP: return idp;
         case Operation::VABSDIFF: return vabsdiff;
         case Operation::VABSDIFF4: {
-            // What an addend without .ACC does is not known.
+            // It is not known what an addend does without .ACC.
             const bool known = instruction.value(Modifier::accumulate) != 0 ||
                                (step.source_count > 2 && step.source[2].kind == Source::Kind::zero);
             return known && step.predicate_out[0].number == sass::kTruePredicate ? differences_of_bytes : nullptr;

@@ -132,8 +132,8 @@ void load_constant(Warp& warp, const Step& step, std::uint32_t mask) {
     });
 }
 
-/// LDGSTS: copies from global to shared memory at once. Threads that do not wait see the data too early. A thread whose
-/// predicate does not hold fills its place with zeros, as cp.async does for what it is told to ignore.
+/// LDGSTS: copies from global to shared memory at once. Threads that do not wait see the data too early. A thread
+/// whose predicate does not hold writes zeros instead, as cp.async does with its operand ignore-src.
 void copy_to_shared(Warp& warp, const Step& step, std::uint32_t mask) {
     const std::uint32_t copied = step.predicate_count > 0 ? warp.holds(step, 0) : kAllLanes;
     for_lanes(mask, [&](int l) {
@@ -149,7 +149,7 @@ void copy_to_shared(Warp& warp, const Step& step, std::uint32_t mask) {
     });
 }
 
-/// What an atomic adds to and compares as.
+/// The type of the values that an atomic works on.
 enum class Number : std::uint8_t { u32, s32, u64, s64, f32, f32_flushed, f64, f16x2, bf16x2 };
 
 std::uint64_t bytes_of(Number number) {
@@ -206,7 +206,7 @@ AtomicKind unpacked(std::uint32_t mode) {
     return {static_cast<Atomic>(mode & 0xFF), static_cast<Number>(mode >> 8 & 0xFF), (mode >> 16) != 0};
 }
 
-/// Lanes one after another, the lowest first.
+/// The lanes perform their atomics one after another, the lowest first.
 template <Space space>
 void atomic(Warp& warp, const Step& step, std::uint32_t mask) {
     const AtomicKind kind = unpacked(step.mode);
@@ -293,7 +293,7 @@ bool describe_atomic(const sass::Instruction& instruction, AtomicKind& kind) {
 }  // namespace
 
 std::byte* shared_bytes(Warp& warp, const Address& address, std::uint64_t bytes, int lane) {
-    // An observer asks for the kind of accesses to global memory alone.
+    // Only for global memory does an observer need to know whether an access reads or writes.
     return bytes_at(warp, Space::shared, Access::write, address_at(warp, address, Space::shared, lane), bytes, lane);
 }
 

@@ -36,7 +36,7 @@ public:
         exited_ = 0;
     }
 
-    /// The path to execute; nullptr where none is ready. It may be invalidated by any change.
+    /// The path to execute; nullptr where none is ready. Any change of the paths may invalidate the pointer.
     [[nodiscard]] Path* current() {
         if (current_ < all_.size() && all_[current_].state == Path::State::ready) return &all_[current_];
         return another();
@@ -51,7 +51,7 @@ public:
     }
     [[nodiscard]] bool done() const { return all_.empty(); }
 
-    /// Lanes of the current path that leave it go on at `step`.
+    /// These lanes leave the current path and go on at `step`.
     void split(std::uint32_t lanes, std::size_t step);
     /// The lanes of the current path end.
     void exit(std::uint32_t lanes);

@@ -247,7 +247,8 @@ std::vector<std::uint32_t> words_of(std::span<const std::byte> bytes) {
 
 constexpr std::uint32_t kAddress64 = 2;  ///< R_CUDA_64
 
-/// The address of a function that is not the kernel's: the system may provide it, and else a call of it is refused.
+/// The address of a function outside the kernel's module. If the system does not provide it, a call of it is
+/// refused.
 std::uint64_t system_address(MachineProgram& program, const std::string& function) {
     auto found = std::ranges::find(program.system_functions, function);
     if (found == program.system_functions.end())
@@ -277,7 +278,8 @@ void relocate(const device::Cubin& cubin, const std::string& section, MachinePro
 /// Words of the widest operand: the first matrix of DMMA.
 constexpr std::size_t kWidestOperand = 16;
 
-/// Whether a call's target is only known when it is made, or lies before the call, as a function's that calls itself.
+/// Whether a call may need more stack than the compiler knows: its target is in a register, or lies before the
+/// call, as in a recursion.
 bool calls_unknown_depth(const MachineProgram& program) {
     for (std::size_t at = 0; at < program.steps.size(); ++at) {
         const Step& step = program.steps[at];
@@ -287,7 +289,7 @@ bool calls_unknown_depth(const MachineProgram& program) {
     return false;
 }
 
-/// The compute capability whose constant bank 0 and shared memory are laid out as here.
+/// The compute capability that has these layouts of constant bank 0 and of shared memory.
 constexpr int kExecutedSm = 90;
 /// What CUDA gives each thread where the program does not ask for more (cudaLimitStackSize).
 constexpr std::uint64_t kDefaultStack = 1024;

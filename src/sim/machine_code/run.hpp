@@ -2,10 +2,10 @@
 #pragma once
 
 #include "device/device.hpp"
+#include "sim/exec/texture.hpp"
 #include "sim/machine_code/access.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/memory/device_memory.hpp"
-#include "sim/exec/texture.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace gputomo::sim::machine_code {
 
-/// Sees what a launch executes, in the order in which it does. Nothing of this costs time where there is none.
+/// Sees what a launch executes, in order. Without an observer nothing of this costs time.
 class Observer {
 public:
     Observer() = default;
@@ -24,14 +24,16 @@ public:
     Observer& operator=(const Observer&) = delete;
     virtual ~Observer() = default;
 
-    /// The instructions that follow are of this warp of the block.
+    /// The next instructions belong to this warp of the block.
     virtual void turn(std::size_t /*warp*/) {}
-    /// An instruction, by its place in the code, of a warp's path with these lanes. The guard holds for `mask`.
+    /// A path of the warp with these `lanes` executes the instruction at this place in the code. The guard
+    /// holds for `mask`.
     virtual void execute(std::size_t step, std::uint32_t lanes, std::uint32_t mask) = 0;
-    /// An access of one lane by the instruction of the last execute(), before it is made. `offset` is an address in
-    /// global memory, otherwise the place in the block's shared, the thread's local or a constant bank's memory.
+    /// The instruction of the last execute() is about to access memory for one lane. In global memory `offset`
+    /// is an address. Otherwise it counts from the beginning of the block's shared memory, the thread's local
+    /// memory or the constant bank.
     virtual void access(Space space, Access access, std::uint64_t offset, std::uint64_t bytes) = 0;
-    /// After each block; false ends the launch there.
+    /// The block has ended. The launch ends with it where this returns false.
     virtual bool end_block(std::uint64_t index) = 0;
 };
 

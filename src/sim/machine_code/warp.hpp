@@ -18,7 +18,7 @@ class Observer;
 
 inline constexpr std::uint32_t kAllLanes = 0xFFFFFFFF;
 
-/// Where a block is and what its threads share.
+/// The place of a block in the grid, and what its threads share.
 struct BlockState {
     const MachineProgram* program = nullptr;
     const std::array<std::vector<std::uint32_t>, 8>* constants = nullptr;

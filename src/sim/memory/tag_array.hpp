@@ -35,8 +35,8 @@ public:
     /// Looks up `sectors` of the block that holds `address`. With `allocate` the missing ones become valid, and a
     /// missing block replaces another one as the policy says. The line pointer holds until the next lookup.
     Found lookup(std::uint64_t address, Sectors sectors, bool allocate);
-    /// Makes `sectors` of the block dirty and returns true if they are resident. This belongs to the lookup before it,
-    /// so that the policy sees no second use.
+    /// Makes `sectors` of the block dirty and returns true if they are resident. It belongs to the lookup
+    /// before it: the policy does not count a second use.
     bool mark_dirty(std::uint64_t address, Sectors sectors);
 
     /// Ways that hold a block.

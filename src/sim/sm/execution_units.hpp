@@ -49,10 +49,10 @@ inline void update_available(const UnitSpec& spec, const UnitPorts& ports, std::
     }
 }
 
-/// The instruction takes the unit that is free first.
-/// Between issue and unit an instruction rests for an issue slot. One that comes late, because another unit's
-/// instruction took its slot, goes to its unit without a gap. Throughput of operations that run on two units needs this
-/// (Wong 2010, Table III).
+/// The instruction takes the unit that is free first. A unit whose next instruction is up to an issue slot late
+/// starts it as if it had come in time. Instructions for another unit may take the slot between, and the unit loses
+/// no throughput by that. Operations that run on two units reach their measured throughput only so (Wong 2010,
+/// Table III).
 void occupy(const UnitSpec& spec, const UnitPorts& ports, const Cost& cost, double now);
 
 }  // namespace gputomo::sim

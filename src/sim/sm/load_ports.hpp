@@ -38,7 +38,7 @@ struct PortAccess {
 [[nodiscard]] double port_cycles(const LoadPort& port, const SharedBanks& banks, const PortAccess& access,
                                  const std::vector<Segment>& segments);
 
-/// Cycles for which transactions that read occupy the port, apart from those of their banks.
+/// Cycles for which the transactions of a load occupy the port. Bank conflicts are not among them.
 [[nodiscard]] double read_cycles(const LoadPort& port, double fetches, std::size_t transactions);
 
 /// As how many one-dimensional fetches of 4 bytes a fetch occupies the texture unit.
