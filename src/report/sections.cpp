@@ -30,11 +30,12 @@ const Subsystem* home_of(const std::string& experiment, const Page& page) {
 
 /// The experiments in the order in which they ran, then those that only traces name.
 std::vector<Method> experiments_of(const Page& page) {
-    auto all = page.methods;
+    auto experiments = page.methods;
     for (const auto& trace : page.traces)
-        if (std::none_of(all.begin(), all.end(), [&](const auto& m) { return m.id == trace.experiment; }))
-            all.push_back({trace.experiment, trace.experiment, "", ""});
-    return all;
+        if (std::none_of(experiments.begin(), experiments.end(),
+                         [&](const auto& m) { return m.id == trace.experiment; }))
+            experiments.push_back({trace.experiment, trace.experiment, "", ""});
+    return experiments;
 }
 
 std::string without_plot(const results::Trace& trace) {
@@ -83,8 +84,9 @@ std::vector<machine::NamedLeaf> leaves_of(const Facts& facts, const Subsystem& s
 }
 
 bool has_other_evidence(const Page& page) {
-    const auto all = experiments_of(page);
-    return std::any_of(all.begin(), all.end(), [&](const auto& m) { return home_of(m.id, page) == nullptr; });
+    const auto experiments = experiments_of(page);
+    return std::any_of(experiments.begin(), experiments.end(),
+                       [&](const auto& m) { return home_of(m.id, page) == nullptr; });
 }
 
 }  // namespace

@@ -143,15 +143,15 @@ private:
             context_.progress(0.75, fmt::format("{} of one warp", name));
             double measured = std::numeric_limits<double>::infinity();
             for (const int chains : kUnitChains) measured = std::min(measured, cycles_of_one_warp(operation, chains));
-            const double all = timings_.warp_size / *lanes, share = all * timings_.schedulers;
-            trace.add_row(share, all, measured);
+            const double whole_unit = timings_.warp_size / *lanes, share = whole_unit * timings_.schedulers;
+            trace.add_row(share, whole_unit, measured);
             if (const auto scope = scope_of(share, measured))
                 outcome_.estimates.push_back(
                     decided(fmt::format("pipelines.{}.scope", name), std::string(*scope),
                             {"issue: independent instructions of one warp", kConfidence,
                              fmt::format("one instruction every {:.3g} cycles; a scheduler's share of the lanes would "
                                          "take {:.3g}, all lanes {:.3g}",
-                                         measured, share, all)}));
+                                         measured, share, whole_unit)}));
         }
         outcome_.traces.push_back(std::move(trace));
     }

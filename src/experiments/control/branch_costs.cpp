@@ -46,17 +46,17 @@ void add_divergence_latency(Context& context, Outcome& outcome) {
     }
     // The cost of most splits counts, because beyond some depth a GPU may run out of entries for paths. The mean
     // cancels the steps of the clock.
-    const auto all = summarise(steps);
+    const auto summary = summarise(steps);
     const double near = std::max(1.0, clock_step(context.findings));
     std::vector<double> usual;
     std::ranges::copy_if(steps, std::back_inserter(usual),
-                         [&](double step) { return std::abs(step - all.value) <= near; });
-    auto each = usual.empty() ? all : summarise(usual);
+                         [&](double step) { return std::abs(step - summary.value) <= near; });
+    auto each = usual.empty() ? summary : summarise(usual);
     each.value = mean_near_median(steps, near);
     const Evidence evidence{
         "control_flow: time of a nest of sixteen ifs, of which 0 to 16 split the warp", kBranchConfidence,
         fmt::format("{} of {} splits cost about this; the splits range from {:.0f} to {:.0f} cycles", usual.size(),
-                    steps.size(), all.low, all.high)};
+                    steps.size(), summary.low, summary.high)};
     outcome.estimates.push_back(decided_integer("issue.divergence_latency", each, evidence));
 }
 

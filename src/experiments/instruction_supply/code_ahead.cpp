@@ -68,9 +68,9 @@ std::uint64_t block_waited_for(Context& context, Outcome& outcome) {
     FetchEntries entries(context.device);
     add_code_checks(entries.compiled(), outcome);
     const auto places = entries.run(1, kEntryPasses);
-    std::vector<double> all;
-    for (const auto& place : places) all.insert(all.end(), place.cycles.begin(), place.cycles.end());
-    const double border = median(all) + least_level_step(context.findings);
+    std::vector<double> cycles;
+    for (const auto& place : places) cycles.insert(cycles.end(), place.cycles.begin(), place.cycles.end());
+    const double border = median(cycles) + least_level_step(context.findings);
     results::Trace trace{.name = "instruction_caches/entered", .experiment = "instruction_caches"};
     trace.columns = {{"offset", "bytes", {}}, {"waits", "share", {}}};
     std::vector<deduce::FetchSample> waits;

@@ -117,20 +117,21 @@ void report_one_sm(const ConstantCache& cache, double rate, Outcome& outcome) {
 
 void report_all(const ConstantCache& cache, const std::vector<Rate>& rates, Outcome& outcome) {
     const auto path = fmt::format("caches.{}.bytes_per_cycle", cache.name);
-    const double all = rates.back().median();
+    const double of_all_sms = rates.back().median();
     double best = 0;
     for (const auto& rate : rates) best = std::max(best, rate.best());
-    if (all < kLimited * rates.front().best() * rates.back().active) {
+    if (of_all_sms < kLimited * rates.front().best() * rates.back().active) {
         // The order in which SMs end makes the rates of a saturated cache differ a little, and runs may differ by
         // `kSteady`.
-        double least = (1 - kSteady / 2) * all, most = (1 + kSteady / 2) * all;
+        double least = (1 - kSteady / 2) * of_all_sms, most = (1 + kSteady / 2) * of_all_sms;
         for (const auto& rate : rates) {
-            if (rate.median() < kFilled * all) continue;
+            if (rate.median() < kFilled * of_all_sms) continue;
             least = std::min(least, rate.least());
             most = std::max(most, rate.best());
         }
-        outcome.estimates.push_back(decided_real(
-            path, {all, least, most}, {"constant_bandwidth: the rate that further SMs do not increase", kConfidence}));
+        outcome.estimates.push_back(
+            decided_real(path, {of_all_sms, least, most},
+                         {"constant_bandwidth: the rate that further SMs do not increase", kConfidence}));
         return;
     }
     auto open = undecided(path, {}, {"constant_bandwidth: all SMs together do not saturate it", kConfidence});

@@ -118,9 +118,9 @@ results::Trace density_of(const Level& level, double gigabytes) {
         if (static_cast<double>(cycles) <= high)
             bins[static_cast<std::int64_t>((static_cast<double>(cycles) - low) / width)] += static_cast<double>(count);
     std::vector<double> cycles, share;
-    const double all = static_cast<double>(count_of(level.histogram));
+    const double samples = static_cast<double>(count_of(level.histogram));
     for (const auto& [bin, count] : bins)
-        cycles.push_back(low + (static_cast<double>(bin) + 0.5) * width), share.push_back(count / all / width);
+        cycles.push_back(low + (static_cast<double>(bin) + 0.5) * width), share.push_back(count / samples / width);
     results::Trace trace{.name = fmt::format("memory_latencies/density_{}", level.warps),
                          .experiment = "memory_latencies"};
     trace.columns = {{"latency", "cycles", cycles}, {"density", "1/cycle", share}};

@@ -184,10 +184,10 @@ std::optional<InFlightPoint> InFlightSurface::measure(InFlightShape shape, const
 double InFlightSurface::of_one_place(InFlightShape shape) {
     write_offsets(shape, {.one_line = true});
     const auto warm = array_.address() + static_cast<device::Address>(size_);
-    std::vector<double> all;
+    std::vector<double> runs;
     for (int run = 0; run < kRuns; ++run)
-        all.push_back(kernel(shape).run(kWarpSize, warm, warm, offsets_.address()).warps.front());
-    return *std::min_element(all.begin(), all.end());
+        runs.push_back(kernel(shape).run(kWarpSize, warm, warm, offsets_.address()).warps.front());
+    return *std::min_element(runs.begin(), runs.end());
 }
 
 std::vector<double> neighbour_variance(const std::vector<double>& values) {

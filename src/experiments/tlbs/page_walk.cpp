@@ -107,15 +107,15 @@ public:
 
     /// Latencies of the timed loads.
     std::vector<double> latencies(bool neighbours_first) {
-        std::vector<double> all;
+        std::vector<double> cycles;
         for (std::uint64_t repeat = 0; repeat < kRepeats; ++repeat) {
             auto order = sequences_.sequence(repeat, neighbours_first);
             for (auto& place : order) place += memory_.window().base;
             chase_.write_cycle(order);
             const auto once = chase_.latencies_of_cycle(order, 2 * order.size() - kCounted, kCounted, 0);
-            all.insert(all.end(), once.begin(), once.end());
+            cycles.insert(cycles.end(), once.begin(), once.end());
         }
-        return all;
+        return cycles;
     }
     [[nodiscard]] std::array<const CompiledKernel*, 3> kernels() const { return chase_.kernels(); }
 

@@ -44,14 +44,14 @@ void keep_extremes(Series& series, bool log_x) {
     std::vector<Extremes> columns(kColumns);
     const auto& ys = series.y->values;
     for (const auto i : series.points) {
-        auto& at = columns[std::clamp<std::size_t>(static_cast<std::size_t>(std::max(0.0, x.at(series.x->values[i]))),
-                                                   0, kColumns - 1)];
-        if (!at.lowest || ys[i] < ys[*at.lowest]) at.lowest = i;
-        if (!at.highest || ys[i] > ys[*at.highest]) at.highest = i;
+        auto& extremes = columns[std::clamp<std::size_t>(
+            static_cast<std::size_t>(std::max(0.0, x.at(series.x->values[i]))), 0, kColumns - 1)];
+        if (!extremes.lowest || ys[i] < ys[*extremes.lowest]) extremes.lowest = i;
+        if (!extremes.highest || ys[i] > ys[*extremes.highest]) extremes.highest = i;
     }
     series.points.clear();
-    for (const auto& at : columns)
-        for (const auto& kept : {at.lowest, at.highest})
+    for (const auto& extremes : columns)
+        for (const auto& kept : {extremes.lowest, extremes.highest})
             if (kept) series.points.push_back(*kept);
     std::sort(series.points.begin(), series.points.end());
     series.points.erase(std::unique(series.points.begin(), series.points.end()), series.points.end());
@@ -115,7 +115,7 @@ std::vector<Series> series_of(const results::Trace& trace) {
     const auto& plot = trace.plot;
     const auto* xs = column(trace, plot.x);
     if (xs == nullptr) return {};
-    std::vector<Series> all;
+    std::vector<Series> found;
     for (const auto& name : plot.y) {
         const auto* ys = beside(trace, name, *xs);
         if (ys == nullptr) continue;
@@ -134,10 +134,10 @@ std::vector<Series> series_of(const results::Trace& trace) {
         if (series.points.empty()) continue;
         for (auto& part : parts_of(trace, series)) {
             thin(part, plot);
-            all.push_back(std::move(part));
+            found.push_back(std::move(part));
         }
     }
-    return all;
+    return found;
 }
 
 std::string shown_unit(std::string_view unit) {

@@ -361,14 +361,14 @@ void minmax_halves(Warp& warp, const Step& step, std::uint32_t mask) {
         const bool min = bit(smaller, l) != 0;
         std::uint32_t word = 0;
         const std::uint32_t first = shape == Extreme::of_sum ? sum_of_halves(a.raw(l), b.raw(l), subtracts) : a.raw(l);
-        for (const int at : {0, 16}) {
+        for (const int shift : {0, 16}) {
             // In the upper half of a word, halves compare as words do.
-            const auto half = [&](std::uint32_t from) { return from >> at << 16; };
+            const auto half = [&](std::uint32_t from) { return from >> shift << 16; };
             std::uint32_t value = half(first);
             if constexpr (shape != Extreme::of_sum) value = chosen(value, half(b.raw(l)), min, is_signed);
             if constexpr (shape != Extreme::of_two) value = chosen(value, half(c.raw(l)), min, is_signed);
             if (at_least_zero && is_signed && value >> 31 != 0) value = 0;
-            word |= value >> 16 << at;
+            word |= value >> 16 << shift;
         }
         out[l] = word;
     });
