@@ -1,6 +1,6 @@
 #include "validate/cache_campaign.hpp"
 
-#include "deduce/cache/policy_model.hpp"
+#include "deduce/cache/policy/policy_model.hpp"
 #include "sim/memory/geometry.hpp"
 #include "units/workers.hpp"
 

@@ -2,7 +2,7 @@
 // truth.
 #pragma once
 
-#include "deduce/cache/geometry.hpp"
+#include "deduce/cache/geometry/geometry.hpp"
 #include "validate/random_cache.hpp"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Random caches with a known geometry, and a fast simulation of pointer chases through a single cache.
 #pragma once
 
-#include "deduce/cache/chase.hpp"
+#include "deduce/cache/chase/chase.hpp"
 #include "machine/machine.hpp"
 #include "sim/memory/tag_array.hpp"
 

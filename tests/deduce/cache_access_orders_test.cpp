@@ -1,5 +1,5 @@
 // Random orders of a set's lines.
-#include "deduce/cache/access_orders.hpp"
+#include "deduce/cache/traces/access_orders.hpp"
 
 #include <gtest/gtest.h>
 

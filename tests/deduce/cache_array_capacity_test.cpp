@@ -1,5 +1,5 @@
 // The largest contiguous array that stays resident in a simulated cache.
-#include "deduce/cache/array_capacity.hpp"
+#include "deduce/cache/arrays/array_capacity.hpp"
 
 #include "simulated_cache.hpp"
 

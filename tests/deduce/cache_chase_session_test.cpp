@@ -1,5 +1,5 @@
 // Budget, outlier rate and miss latencies of a deduction's chases.
-#include "deduce/cache/chase_session.hpp"
+#include "deduce/cache/chase/chase_session.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Offsets at equal distances.
-#include "deduce/cache/chase.hpp"
+#include "deduce/cache/chase/chase.hpp"
 
 #include <gtest/gtest.h>
 

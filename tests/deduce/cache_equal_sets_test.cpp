@@ -1,5 +1,5 @@
 // Equal sets from contiguous arrays.
-#include "deduce/cache/equal_sets.hpp"
+#include "deduce/cache/arrays/equal_sets.hpp"
 
 #include "simulated_cache.hpp"
 

@@ -1,5 +1,5 @@
 // Findings as estimates of the machine description's leaves.
-#include "deduce/cache/geometry.hpp"
+#include "deduce/cache/findings/cache_estimates.hpp"
 
 #include <gtest/gtest.h>
 

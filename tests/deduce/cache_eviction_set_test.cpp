@@ -1,5 +1,5 @@
 // Eviction sets of caches whose sets are known.
-#include "deduce/cache/eviction_set.hpp"
+#include "deduce/cache/sets/eviction_set.hpp"
 
 #include "simulated_cache.hpp"
 

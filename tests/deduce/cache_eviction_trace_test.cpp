@@ -1,5 +1,5 @@
 // How policies explain traces of a set whose policy is known.
-#include "deduce/cache/eviction_trace.hpp"
+#include "deduce/cache/policy/eviction_trace.hpp"
 
 #include "simulated_cache.hpp"
 

@@ -1,7 +1,7 @@
 // How an explained geometry is written down.
-#include "deduce/cache/geometry_findings.hpp"
+#include "deduce/cache/geometry/geometry_findings.hpp"
 
-#include "deduce/cache/search_spaces.hpp"
+#include "deduce/cache/geometry/search_spaces.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Unequal sets from arrays that grow line by line.
-#include "deduce/cache/growing_arrays.hpp"
+#include "deduce/cache/sets/growing_arrays.hpp"
 
 #include "simulated_cache.hpp"
 

@@ -1,5 +1,5 @@
 // Which addresses share a set.
-#include "deduce/cache/index.hpp"
+#include "deduce/cache/sets/index.hpp"
 
 #include "simulated_cache.hpp"
 

@@ -1,5 +1,5 @@
 // Levels of a memory path from arrays of growing size.
-#include "deduce/cache/levels.hpp"
+#include "deduce/cache/levels/levels.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Sector and line of caches that are known exactly.
-#include "deduce/cache/line.hpp"
+#include "deduce/cache/sets/line.hpp"
 
 #include "simulated_cache.hpp"
 

@@ -1,5 +1,5 @@
 // QuickXplain on properties whose minimal subset is known.
-#include "deduce/cache/minimal_subset.hpp"
+#include "deduce/cache/sets/minimal_subset.hpp"
 
 #include <gtest/gtest.h>
 

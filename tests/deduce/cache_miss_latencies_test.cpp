@@ -1,5 +1,5 @@
 // Which slow loads are misses and which are outliers.
-#include "deduce/cache/miss_latencies.hpp"
+#include "deduce/cache/chase/miss_latencies.hpp"
 
 #include <gtest/gtest.h>
 

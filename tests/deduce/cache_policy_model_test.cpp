@@ -1,5 +1,5 @@
 // Which way each policy evicts next.
-#include "deduce/cache/policy_model.hpp"
+#include "deduce/cache/policy/policy_model.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which policy explains runs best.
-#include "deduce/cache/policy_selection.hpp"
+#include "deduce/cache/policy/policy_selection.hpp"
 
 #include "simulated_cache.hpp"
 

@@ -1,5 +1,5 @@
 // The policy of one set, from its lines to its name.
-#include "deduce/cache/policy.hpp"
+#include "deduce/cache/policy/policy.hpp"
 
 #include "simulated_cache.hpp"
 

@@ -1,5 +1,5 @@
 // Questions about lines of a cache that is known exactly.
-#include "deduce/cache/probe.hpp"
+#include "deduce/cache/chase/probe.hpp"
 
 #include "simulated_cache.hpp"
 

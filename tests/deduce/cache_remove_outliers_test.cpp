@@ -1,5 +1,5 @@
 // Outliers in the traces of sets that repeat themselves.
-#include "deduce/cache/remove_outliers.hpp"
+#include "deduce/cache/traces/remove_outliers.hpp"
 
 #include "simulated_cache.hpp"
 

@@ -1,5 +1,5 @@
 // Whether arrays and groups of lines stay resident in a simulated cache.
-#include "deduce/cache/residency.hpp"
+#include "deduce/cache/arrays/residency.hpp"
 
 #include "simulated_cache.hpp"
 

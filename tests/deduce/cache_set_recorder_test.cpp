@@ -1,5 +1,5 @@
 // Traces of one set, recorded through a chase.
-#include "deduce/cache/set_recorder.hpp"
+#include "deduce/cache/traces/set_recorder.hpp"
 
 #include "simulated_cache.hpp"
 

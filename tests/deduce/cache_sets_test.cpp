@@ -1,5 +1,5 @@
 // Ways of all sets, and predictions about unseen groups of lines.
-#include "deduce/cache/sets.hpp"
+#include "deduce/cache/sets/sets.hpp"
 
 #include "simulated_cache.hpp"
 

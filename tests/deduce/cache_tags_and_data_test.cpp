@@ -1,5 +1,5 @@
 // Caches with tags for more lines than they have data for.
-#include "deduce/cache/tags_and_data.hpp"
+#include "deduce/cache/sets/tags_and_data.hpp"
 
 #include "simulated_cache.hpp"
 

@@ -1,5 +1,5 @@
 // Periodicity and age of victims, without assuming a policy.
-#include "deduce/cache/trace_statistics.hpp"
+#include "deduce/cache/policy/trace_statistics.hpp"
 
 #include "simulated_cache.hpp"
 

@@ -1,5 +1,5 @@
 // Odds of single ways of a set that evicts at random.
-#include "deduce/cache/way_odds.hpp"
+#include "deduce/cache/policy/way_odds.hpp"
 
 #include "simulated_cache.hpp"
 

@@ -1,5 +1,5 @@
 // Pseudo-LRU trees learnt from the ways that they evict.
-#include "deduce/cache/way_tree.hpp"
+#include "deduce/cache/policy/way_tree.hpp"
 
 #include "simulated_cache.hpp"
 

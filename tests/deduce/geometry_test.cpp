@@ -1,4 +1,4 @@
-#include "deduce/cache/geometry.hpp"
+#include "deduce/cache/geometry/geometry.hpp"
 #include "units/statistics.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Line size and prefetch of caches, from pairs of neighbouring loads.
-#include "deduce/cache/neighbours.hpp"
+#include "deduce/cache/levels/neighbours.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Capacity and partitions of a cache from arrays around and beyond it.
-#include "deduce/cache/overfill.hpp"
+#include "deduce/cache/levels/overfill.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // Deduction on what a real H200 answered, replayed from recordings/.
-#include "deduce/cache/levels.hpp"
+#include "deduce/cache/levels/levels.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,10 +1,10 @@
 // A cache of known geometry and policy behind a chase, and the trace of a known policy on one set.
 #pragma once
 
-#include "deduce/cache/chase.hpp"
-#include "deduce/cache/eviction_trace.hpp"
-#include "deduce/cache/geometry.hpp"
-#include "deduce/cache/policy_model.hpp"
+#include "deduce/cache/chase/chase.hpp"
+#include "deduce/cache/geometry/geometry.hpp"
+#include "deduce/cache/policy/eviction_trace.hpp"
+#include "deduce/cache/policy/policy_model.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Replacement policies: which are equivalent, and which the trace of one set distinguishes.
-#include "deduce/cache/policy.hpp"
-#include "deduce/cache/policy_model.hpp"
-#include "deduce/cache/probe.hpp"
+#include "deduce/cache/chase/probe.hpp"
+#include "deduce/cache/policy/policy.hpp"
+#include "deduce/cache/policy/policy_model.hpp"
 #include "sim/memory/replacement.hpp"
 #include "validate/random_cache.hpp"
 

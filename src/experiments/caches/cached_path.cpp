@@ -1,5 +1,6 @@
 #include "experiments/caches/cached_path.hpp"
 
+#include "deduce/cache/findings/cache_estimates.hpp"
 #include "measure/chase/chase_array.hpp"
 #include "results/estimates.hpp"
 

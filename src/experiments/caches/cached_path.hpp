@@ -1,8 +1,8 @@
 // The caches of a path whose loads cannot bypass any of them: levels, geometry, latencies, and the memory beyond them.
 #pragma once
 
-#include "deduce/cache/geometry.hpp"
-#include "deduce/cache/levels.hpp"
+#include "deduce/cache/geometry/geometry.hpp"
+#include "deduce/cache/levels/levels.hpp"
 #include "experiments/experiment.hpp"
 #include "measure/chase/chase_array.hpp"
 #include "measure/chase/unfiltered_line_chase.hpp"

@@ -1,8 +1,9 @@
 // The caches on the way to global memory: their levels, their geometry, and the latency of memory beyond them.
 #include "experiments/experiments.hpp"
 
-#include "deduce/cache/geometry.hpp"
-#include "deduce/cache/levels.hpp"
+#include "deduce/cache/findings/cache_estimates.hpp"
+#include "deduce/cache/geometry/geometry.hpp"
+#include "deduce/cache/levels/levels.hpp"
 #include "experiments/caches/hierarchy.hpp"
 #include "experiments/caches/memory_latency.hpp"
 #include "experiments/caches/miss_map.hpp"

@@ -1,7 +1,7 @@
 // The levels of cache on the way to global memory, from latency against the size of the array.
 #pragma once
 
-#include "deduce/cache/levels.hpp"
+#include "deduce/cache/levels/levels.hpp"
 #include "experiments/experiment.hpp"
 #include "measure/chase/chase_array.hpp"
 

@@ -1,6 +1,6 @@
 #include "experiments/caches/miss_map.hpp"
 
-#include "deduce/cache/chase.hpp"
+#include "deduce/cache/chase/chase.hpp"
 
 #include <fmt/format.h>
 

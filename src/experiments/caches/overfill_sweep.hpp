@@ -1,8 +1,8 @@
 // Passes over arrays from the size that a cache holds to several times as much.
 #pragma once
 
-#include "deduce/cache/levels.hpp"
-#include "deduce/cache/overfill.hpp"
+#include "deduce/cache/levels/levels.hpp"
+#include "deduce/cache/levels/overfill.hpp"
 #include "experiments/experiment.hpp"
 #include "measure/chase/chase_array.hpp"
 

@@ -1,7 +1,7 @@
 // What shares each cache: two blocks compete from chosen SMs (Wong 2010, IV-J4, Fig. 20).
 #include "experiments/experiments.hpp"
 
-#include "deduce/cache/levels.hpp"
+#include "deduce/cache/levels/levels.hpp"
 #include "experiments/caches/known_caches.hpp"
 #include "experiments/caches/scope_report.hpp"
 #include "experiments/clock/clock_watch.hpp"

@@ -1,6 +1,6 @@
 #include "experiments/instruction_supply/code_ahead.hpp"
 
-#include "deduce/cache/neighbours.hpp"
+#include "deduce/cache/levels/neighbours.hpp"
 #include "deduce/pipeline/fetch_blocks.hpp"
 #include "measure/code_fetch/fetch_entries.hpp"
 #include "measure/code_fetch/fetch_steps.hpp"

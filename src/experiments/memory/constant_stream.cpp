@@ -1,6 +1,6 @@
 #include "experiments/memory/constant_stream.hpp"
 
-#include "deduce/cache/levels.hpp"
+#include "deduce/cache/levels/levels.hpp"
 #include "measure/chase/pointer_chase_kernels.hpp"
 #include "measure/kernel/device_facts.hpp"
 

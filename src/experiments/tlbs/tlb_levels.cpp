@@ -1,5 +1,6 @@
 #include "experiments/tlbs/tlb_levels.hpp"
 
+#include "deduce/cache/findings/cache_estimates.hpp"
 #include "experiments/caches/known_caches.hpp"
 #include "experiments/tlbs/translation_levels.hpp"
 #include "results/estimates.hpp"

@@ -1,7 +1,7 @@
 // The TLBs that a window of addresses shows, on any path: their geometry and what a miss costs.
 #pragma once
 
-#include "deduce/cache/geometry.hpp"
+#include "deduce/cache/geometry/geometry.hpp"
 #include "experiments/experiment.hpp"
 #include "measure/chase/translation_chase.hpp"
 #include "measure/chase/unfiltered_tlb_chase.hpp"

@@ -1,6 +1,6 @@
 #include "experiments/tlbs/translation_levels.hpp"
 
-#include "deduce/cache/levels.hpp"
+#include "deduce/cache/levels/levels.hpp"
 #include "units/statistics.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // An array in device memory and the pointer chases through it that deduction asks for.
 #pragma once
 
-#include "deduce/cache/chase.hpp"
+#include "deduce/cache/chase/chase.hpp"
 #include "measure/chase/pointer_chase.hpp"
 #include "measure/run.hpp"
 

@@ -2,8 +2,8 @@
 // bypass a cache (constants, textures, instructions).
 #pragma once
 
-#include "deduce/cache/chase.hpp"
-#include "deduce/cache/geometry.hpp"
+#include "deduce/cache/chase/chase.hpp"
+#include "deduce/cache/geometry/geometry.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 // load's latency.
 #pragma once
 
-#include "deduce/cache/chase.hpp"
+#include "deduce/cache/chase/chase.hpp"
 #include "measure/code_fetch/instruction_chase_layout.hpp"
 #include "measure/kernel/compiled_kernel.hpp"
 #include "measure/run.hpp"
