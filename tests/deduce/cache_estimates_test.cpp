@@ -61,5 +61,24 @@ TEST(TlbEstimates, CountEntriesAsReachOverSpan) {
     EXPECT_EQ(std::get<std::int64_t>(find(all, "tlbs.l1.reach")->value), 4096);
 }
 
+TEST(CacheEstimates, ThePolicysNoteSaysWhatSpeaksAgainstTheOthers) {
+    auto found = known();
+    found.policy.name = "lru";
+    found.policy.rejections = {{"fifo", "A* B A*", "its last load, A, missed where the policy lets it hit"},
+                               {"nru", "", "all victims together are likelier under lru"}};
+    const auto all = cache_estimates(found, "caches.l1", "chase");
+    const auto* policy = find(all, "caches.l1.policy");
+    ASSERT_NE(policy, nullptr);
+    EXPECT_NE(policy->note.find(". fifo is out: in A* B A*, its last load, A, missed where the policy lets it hit. "
+                                "nru is out: all victims together are likelier under lru. Sequences name"),
+              std::string::npos)
+        << policy->note;
+    found.policy.rejections[0].sequence = std::string(999, 'A');
+    for (std::size_t i = 1; i < 999; i += 2) found.policy.rejections[0].sequence[i] = ' ';
+    const auto of_long = cache_estimates(found, "caches.l1", "chase");
+    EXPECT_NE(find(of_long, "caches.l1.policy")->note.find("fifo is out: in a sequence of 500 loads,"),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace gputomo::deduce

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -93,6 +95,55 @@ TEST(Policies, AreDistinguishedOnShortLinesDespiteOutliers) {
         EXPECT_EQ(found.name, policy) << ways << " ways";
         EXPECT_GT(found.confidence, 0.6) << policy;
     }
+}
+
+/// Whether a simulated set, full and in a state that random loads led to, answers "A* B A*" as it is written.
+bool answers(const std::string& policy, std::uint32_t ways, const std::string& sequence, std::uint64_t seed) {
+    const std::vector<std::uint32_t> set_ways{ways};
+    const std::vector<double> no_odds;
+    const auto replacement =
+        sim::make_replacement({.policy = policy, .set_ways = set_ways, .way_odds = no_odds, .seed = seed});
+    std::mt19937_64 random(seed);
+    std::vector<std::string> held, names;
+    for (std::uint32_t line = 0; line <= ways; ++line) names.push_back(std::string(1, static_cast<char>('A' + line)));
+    const auto misses_one = [&](const std::string& line) {
+        auto at = std::find(held.begin(), held.end(), line);
+        const bool missed = at == held.end();
+        if (!missed) return replacement->touch(0, static_cast<std::uint32_t>(at - held.begin())), false;
+        at = held.size() < ways ? held.insert(held.end(), line) : held.begin() + replacement->victim(0);
+        *at = line;
+        replacement->fill(0, static_cast<std::uint32_t>(at - held.begin()));
+        return true;
+    };
+    std::shuffle(names.begin(), names.end(), random);
+    for (const auto& name : names) misses_one(name);
+    for (std::uint64_t i = random() % (6 * ways); i > 0; --i) misses_one(names[random() % names.size()]);
+    std::istringstream words(sequence);
+    for (std::string word; words >> word;)
+        if (misses_one(word.substr(0, 1)) != (word.size() > 1)) return false;
+    return true;
+}
+
+// The simulator's policies are no part of the search. Ways, policies and outliers are drawn.
+TEST(Policies, ThatAreRejectedCannotAnswerTheirSequence) {
+    constexpr const char* kPolicies[] = {"lru", "fifo", "bit-plru", "nru", "srrip", "slru", "tree-plru", "random"};
+    constexpr std::uint64_t kStates = 1000;
+    std::mt19937_64 random(20);
+    std::size_t sequences = 0;
+    for (const std::string truth : kPolicies) {
+        const auto ways = static_cast<std::uint32_t>(3 + random() % 6);
+        const auto found = of_one_set(truth, ways, random() % 2 == 0 ? 0.0 : 0.01);
+        if (found.name != truth) continue;  // short lines leave some policies open
+        for (const auto& rejection : found.rejections) {
+            EXPECT_NE(rejection.policy, truth);
+            if (rejection.sequence.empty()) continue;
+            ++sequences;
+            for (std::uint64_t seed = 0; seed < kStates; ++seed)
+                ASSERT_FALSE(answers(rejection.policy, ways, rejection.sequence, seed))
+                    << truth << " with " << ways << " ways: " << rejection.policy << " " << rejection.sequence;
+        }
+    }
+    EXPECT_GT(sequences, 30U);
 }
 
 TEST(Policies, AreReportedWithTheirEquivalentNames) {

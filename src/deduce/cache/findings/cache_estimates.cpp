@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace gputomo::deduce {
 namespace {
 
@@ -27,11 +29,31 @@ void add(std::vector<results::Estimate>& to, const std::string& path, results::V
     to.push_back({.path = path, .value = std::move(value), .method = method, .confidence = confidence});
 }
 
+/// Longest sequence that is written out, in characters: about 20 loads for 16 ways take 60.
+constexpr std::size_t kMaxWritten = 240;
+
+/// What speaks against the policies, a sentence for each.
+std::string rejections_note(const std::vector<PolicyRejection>& rejections) {
+    std::string note;
+    bool sequences = false;
+    for (const auto& r : rejections) {
+        sequences = sequences || !r.sequence.empty();
+        const auto loads = std::ranges::count(r.sequence, ' ') + 1;
+        const std::string sequence =
+            r.sequence.size() <= kMaxWritten ? r.sequence : fmt::format("a sequence of {} loads", loads);
+        note += r.sequence.empty() ? fmt::format(". {} is out: {}", r.policy, r.reason)
+                                   : fmt::format(". {} is out: in {}, {}", r.policy, sequence, r.reason);
+    }
+    if (sequences) note += ". Sequences name the lines of one set in order of appearance; * marks a miss";
+    return note;
+}
+
 std::string policy_note(const PolicyFinding& policy) {
     std::string note;
     for (const auto& [name, share] : policy.agreement)
         note += fmt::format("{}{} explains {:.1f}%", note.empty() ? "" : ", ", name, share * 100);
-    return policy.evidence.empty() ? note : note.empty() ? policy.evidence : policy.evidence + "; " + note;
+    if (!policy.evidence.empty()) note = note.empty() ? policy.evidence : policy.evidence + "; " + note;
+    return note + rejections_note(policy.rejections);
 }
 
 void add_policy(std::vector<results::Estimate>& to, const PolicyFinding& policy, const std::string& prefix,

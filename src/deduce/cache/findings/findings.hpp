@@ -20,6 +20,15 @@ struct Finding {
     std::vector<std::int64_t> candidates;   ///< the values left where more than one explains the data
 };
 
+/// What speaks against a policy that was rejected.
+struct PolicyRejection {
+    std::string policy;
+    /// The shortest recorded access sequence that the policy cannot have produced from any state: "A* B A*", lines of
+    /// one set by order of appearance, * after one that missed. Empty: none was found.
+    std::string sequence;
+    std::string reason;  ///< in words
+};
+
 struct PolicyFinding {
     std::string name;  ///< empty: not determined
     double confidence = 0;
@@ -27,6 +36,7 @@ struct PolicyFinding {
     std::vector<double> odds;                               ///< of each way to be the victim, largest first, if unequal
     std::string evidence;                                   ///< why the victims are random or follow no candidate
     std::vector<std::pair<std::string, double>> agreement;  ///< share of the victims that each candidate explains
+    std::vector<PolicyRejection> rejections;
 };
 
 struct CacheFindings {

@@ -1,5 +1,6 @@
 #include "deduce/cache/policy/policy.hpp"
 
+#include "deduce/cache/policy/counterexample.hpp"
 #include "deduce/cache/policy/eviction_trace.hpp"
 #include "deduce/cache/policy/policy_selection.hpp"
 #include "deduce/cache/policy/trace_statistics.hpp"
@@ -66,6 +67,15 @@ constexpr double kOneRun = 0.9;
 /// Confidence that a policy is random or unknown where no candidate explains the victims.
 constexpr double kNoneExplains = 0.8;
 
+/// Name of a policy that is none of the candidates.
+constexpr std::string_view kUnknownPolicy = "not-lru";
+
+std::vector<std::string_view> all_policies() {
+    std::vector<std::string_view> all(candidate_policies().begin(), candidate_policies().end());
+    all.push_back(kTree);
+    return all;
+}
+
 class PolicyDeduction {
 public:
     PolicyDeduction(const Probe& probe, const Offsets& lines, const Offsets& filler, std::uint64_t sector)
@@ -86,6 +96,7 @@ public:
             selection_.update(runs_, (plan.size() - 1 - i) * kRunsPerBatch, outlier_rate_);
         }
         judge();
+        if (!found_.name.empty() || !found_.candidates.empty()) reject_the_others();
         return std::move(found_);
     }
 
@@ -157,9 +168,51 @@ private:
         return {};
     }
 
+    /// Whether the policy is the one that was found, one of the candidates left, or behaves like one of them.
+    [[nodiscard]] bool remains(std::string_view policy) const {
+        auto left = found_.candidates;
+        if (!found_.name.empty()) left.push_back(found_.name == "way-odds" ? std::string(kChance) : found_.name);
+        return std::ranges::any_of(left, [&](const std::string& name) {
+            return name != kUnknownPolicy && equivalent_policies(name, policy, ways_);
+        });
+    }
+
+    void reject_the_others() {
+        const bool known = found_.name != kUnknownPolicy && found_.name != "way-odds";
+        const std::string accepted = !found_.candidates.empty() ? found_.candidates.front()
+                                     : known                    ? found_.name
+                                                                : std::string();
+        const CounterexampleSearch search(runs_, ways_, accepted, outlier_rate_);
+        for (const auto policy : all_policies()) {
+            if (remains(policy)) continue;
+            const auto against = search.against(policy);
+            if (!against.sequence.empty())
+                found_.rejections.push_back({std::string(policy), against.sequence, reason_of(against)});
+            else if (const auto reason = unlikely(policy, search.most_loads()); !reason.empty())
+                found_.rejections.push_back({std::string(policy), {}, reason});
+        }
+    }
+
+    [[nodiscard]] static std::string reason_of(const Counterexample& against) {
+        return fmt::format(
+            "its last load, {}, {} where the policy {}lets it {} (recorded {})", against.last_line,
+            against.last_missed ? "missed" : "hit", against.ways_in_order ? "with any fixed order of equal ways " : "",
+            against.last_missed ? "hit" : "miss", against.times == 1 ? "once" : fmt::format("{} times", against.times));
+    }
+
+    /// Why a policy is rejected that may produce every short sequence: by the odds of all victims together.
+    [[nodiscard]] std::string unlikely(std::string_view policy, std::size_t most_loads) const {
+        const auto& ranking = selection_.ranking();
+        const auto score = std::ranges::find(ranking, policy, &PolicyScore::name);
+        if (score == ranking.end() || score->deficit <= 0) return {};
+        return fmt::format(
+            "no sequence of up to {} loads rules it out, but all victims together are 10^{:.0f} times "
+            "likelier under {}",
+            most_loads, score->deficit / std::log(10.0), ranking.front().name);
+    }
+
     void add_equivalent_names(const PolicyScore& best) {
-        std::vector<std::string_view> others(candidate_policies().begin(), candidate_policies().end());
-        others.push_back(kTree);
+        auto others = all_policies();
         std::erase_if(others, [&](std::string_view other) {
             return other == best.name || !equivalent_policies(best.name, other, ways_);
         });
@@ -183,7 +236,7 @@ private:
             best.victims, periodic * 100, 0.5 - bias);
         if (probe_.filtered()) return;  // the filler loads may be what no policy explains
         if (periodic > kRandomPeriodicShare || std::abs(bias) > kRandomAgeBias) {
-            found_.name = "not-lru";
+            found_.name = kUnknownPolicy;
             found_.confidence = kNoneExplains;
             found_.evidence = "no known policy explains the victims: " + found_.evidence;
             return;
