@@ -68,7 +68,7 @@ public:
     }
 
 private:
-    /// Of ways that tie, the first one in the order.
+    /// Ways that tie are taken in their order, unless any of them may be taken.
     std::uint32_t victim() {
         if (ties_ == Ties::any) return testing::draw_victim(*model_, ways_, random_);
         std::uint32_t best = 0;

@@ -23,8 +23,8 @@ struct Finding {
 /// What speaks against a policy that was rejected.
 struct PolicyRejection {
     std::string policy;
-    /// The shortest recorded access sequence that the policy cannot have produced from any state: "A* B A*", lines of
-    /// one set by order of appearance, * after one that missed. Empty: none was found.
+    /// The shortest recorded access sequence that the policy cannot have produced from any state: "A* B A*". Letters
+    /// name lines of one set by order of appearance; * follows a line that missed. Empty: none was found.
     std::string sequence;
     std::string reason;  ///< in words
 };

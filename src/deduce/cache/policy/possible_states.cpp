@@ -204,7 +204,8 @@ private:
     std::vector<RankState> states_;
 };
 
-/// One state of segmented LRU. Of the ways in the segment `unknown`, `protected_unknown` are protected.
+/// One state of segmented LRU. The segment `unknown` holds `protected_unknown` protected ways; its other ways are on
+/// probation.
 struct Segments {
     enum Segment : std::uint16_t { probation, guarded, unknown };
     std::vector<Segment> segment;
@@ -306,8 +307,8 @@ private:
     std::vector<Segments> states_;
 };
 
-/// The halves of a tree's root: a victim and the way used before it lie in different ones. Of ways in one group it is
-/// known whether they share a half.
+/// The halves of a tree's root: a victim and the way used before it lie in different ones. For ways
+/// of one group it is known whether they share a half.
 class HalfStates : public PossibleStates {
 public:
     explicit HalfStates(std::uint32_t ways) : group_(ways), other_half_(ways, false), last_(ways) {
@@ -343,8 +344,8 @@ std::vector<std::uint32_t> ordered(const std::vector<std::uint32_t>& ways, const
     return result;
 }
 
-/// Whether this order of the leaves is the one that stands for its tree: halves of the same size may be exchanged, and
-/// the one with the smallest way comes first.
+/// Halves of the same size may be exchanged without changing the tree. This order of the leaves stands for the tree if
+/// the half with the smallest way comes first at each such node.
 bool stands_for_tree(const WayTree& tree, const std::vector<std::uint32_t>& order) {
     return std::ranges::all_of(tree.nodes, [&](const WayTree::Node& node) {
         if (node.halves[0] < 0) return true;

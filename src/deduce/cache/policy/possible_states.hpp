@@ -7,8 +7,8 @@
 
 namespace gputomo::deduce::cache {
 
-/// How a policy chooses among ways that are equally good victims: any of them each time, or the first one in an order
-/// of the ways that never changes and is not known.
+/// How a policy chooses among ways that are equally good victims. `any`: each time any of them. `in_order`: the first
+/// one in an order of the ways that never changes and is not known.
 enum class Ties : std::uint8_t { any, in_order };
 
 /// The states of one full set that are possible after the accesses so far. Before the first access nothing is known.
@@ -27,7 +27,8 @@ public:
 };
 
 /// `policy`: one of candidate_policies(), or "tree-plru". Throws std::invalid_argument for another name. Up to 8 ways
-/// all trees are tried. Of a larger tree only the two halves below its root are considered.
+/// all trees are tried. A larger tree counts only by the
+/// two halves below its root.
 [[nodiscard]] std::unique_ptr<PossibleStates> possible_states(std::string_view policy, std::uint32_t ways,
                                                               Ties ties = Ties::any);
 
