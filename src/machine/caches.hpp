@@ -177,6 +177,10 @@ struct Path {
     Real transaction_cost;
     Real access_interval;
     Real transaction_interval;
+    Real store_interval;
+    Real partial_interval;
+    Real wide_fetches;
+    Real plane_fetches;
     Real issue_slots;
     Integer page_window;
     Integer page_window_penalty;
@@ -220,6 +224,21 @@ struct Path {
         visit({.name = "transaction_interval", .unit = Unit::cycles,
                .doc = "cycles that an SM takes for each transaction of loads, from whichever warps: for each line, "
                       "or for each word of constants"}, self.transaction_interval);
+        visit({.name = "store_interval", .unit = Unit::cycles,
+               .doc = "cycles for which a sector of 32 bytes that a store writes occupies the storage of L1 and shared "
+                      "memory; a missing value means 1",
+               .internal = "no experiment times it yet"}, self.store_interval);
+        visit({.name = "partial_interval", .unit = Unit::cycles,
+               .doc = "cycles that a line takes longer there if a store writes only a part of its sectors; a missing "
+                      "value means 1",
+               .internal = "no experiment times it yet"}, self.partial_interval);
+        visit({.name = "wide_fetches", .unit = Unit::count,
+               .doc = "time of a texture fetch of 16 bytes, relative to one of 4 bytes; a missing value means 2",
+               .internal = "no experiment times it yet"}, self.wide_fetches);
+        visit({.name = "plane_fetches", .unit = Unit::count,
+               .doc = "time of a texture fetch of two or three dimensions, relative to one of one dimension; a missing "
+                      "value means 2",
+               .internal = "no experiment times it yet"}, self.plane_fetches);
         visit({.name = "issue_slots", .unit = Unit::count,
                .doc = "issue slots that a coalesced access takes; a missing value means 1"}, self.issue_slots);
         visit({.name = "page_window", .unit = Unit::bytes,

@@ -63,6 +63,7 @@ struct Topology {
     Integer register_banks;
     Integer operand_banks;
     Integer operand_ports;
+    Real operand_read_cycles;
     Integer sms_per_cpc;
     Integer sms_per_gpc;
     Integer max_blocks_per_cluster;
@@ -100,8 +101,11 @@ struct Topology {
                .doc = "banks over which the registers of a thread are distributed by register number; operands of "
                       "one instruction in the same bank may have to be read one after the other"}, self.operand_banks);
         visit({.name = "operand_ports", .unit = Unit::count,
-               .doc = "different registers of one operand bank that an instruction reads at once; each further one "
-                      "costs another issue slot"}, self.operand_ports);
+               .doc = "different registers of one operand bank that an instruction reads at once"}, self.operand_ports);
+        visit({.name = "operand_read_cycles", .unit = Unit::cycles,
+               .doc = "cycles of a scheduler for which a read occupies its port of an operand bank; reads of "
+                      "neighbouring instructions even out; a missing value means issue.issue_interval"},
+              self.operand_read_cycles);
         visit({.name = "sms_per_cpc", .unit = Unit::count,
                .doc = "SMs of a group of TPCs (CPC) that shares a TLB, for the group of SM 0; other groups may be "
                       "smaller because faulty SMs are switched off"}, self.sms_per_cpc);

@@ -27,6 +27,7 @@ struct Issue {
     Integer branch_latency_untaken;
     Integer divergence_latency;
     Integer reissue_transactions;
+    Real store_queue;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
@@ -81,6 +82,10 @@ struct Issue {
                       "the instruction is issued again for the rest (Volkov 2016, 3.6)",
                .internal = "no experiment measures it yet; it would take the issue slots of divergent loads"},
               self.reissue_transactions);
+        visit({.name = "store_queue", .unit = Unit::cycles,
+               .doc = "cycles of stores that the queue of an SM holds before a store stalls its warp; a missing value "
+                      "means 1000",
+               .internal = "no experiment times it yet"}, self.store_queue);
     }
 };
 

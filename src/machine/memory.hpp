@@ -28,6 +28,7 @@ struct SharedMemory {
     Integer argument_overhead;
     Integers capacity_options;
     Text unified_cache;
+    Flag paired_reads;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
@@ -78,6 +79,10 @@ struct SharedMemory {
         visit({.name = "unified_cache",
                .doc = "key of the cache in `caches` that uses the same storage: what one of them takes the other "
                       "loses"}, self.unified_cache);
+        visit({.name = "paired_reads",
+               .doc = "whether loads of 8 and 16 bytes take half as long if each thread reads the same address as a "
+                      "neighbour, or as the next but one; a missing value means no",
+               .internal = "no experiment times it yet"}, self.paired_reads);
     }
 };
 
@@ -181,6 +186,7 @@ struct Memory {
 /// One kind of access to one place, other than plain loads: "l2_store", "memory_atomic", "l2_async" (asynchronous
 /// copies to shared memory).
 struct Access {
+    Real partial_cost;
     Real sm_bytes_per_cycle;
     Integer sm_bytes_in_flight;
     Real bytes_per_cycle;
@@ -188,6 +194,10 @@ struct Access {
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
+        visit({.name = "partial_cost", .unit = Unit::count,
+               .doc = "time of a sector that is written in part, relative to that of a whole one; a missing value "
+                      "means 1",
+               .internal = "no experiment times it yet"}, self.partial_cost);
         visit({.name = "sm_bytes_per_cycle", .unit = Unit::bytes_per_cycle,
                .doc = "most bytes per cycle that a single SM moves with this kind of access"}, self.sm_bytes_per_cycle);
         visit({.name = "sm_bytes_in_flight", .unit = Unit::bytes,

@@ -1,5 +1,6 @@
 #include "sim/completion.hpp"
 
+#include "machine/store_queue.hpp"
 #include "sim/ignored_leaves.hpp"
 #include "sim/memory/description.hpp"
 #include "units/warp.hpp"
@@ -29,6 +30,9 @@ constexpr std::int64_t kIndependentFrom = 7;
 /// microseconds would seem up to twice as fast as a profiler finds them.
 constexpr std::int64_t kHopper = 9;
 constexpr double kHopperProfilerCycles = 2880;
+/// Time of a sector that is written in part, relative to a whole one: an H100 writes 30.8 in a cycle instead of 67.9.
+/// The second is the time of a texture fetch of 16 bytes (8.1 cycles) or two dimensions (8.0), relative to 4.1 cycles.
+constexpr double kPartialCost = 2.2, kTwice = 2;
 
 class Completion {
 public:
@@ -72,6 +76,7 @@ private:
         if (!field && value) set(field, path, *value);
     }
 
+    void since_volta();
     void operation_rows();
     void cache(const std::string& key, machine::Cache& cache, bool first);
     void tlb(const std::string& key, machine::Tlb& tlb, bool first, std::int64_t span);
@@ -100,8 +105,28 @@ void Completion::topology() {
     if (*machine_.clock.scope == "tpc") assume(topology.sms_per_tpc, "topology.sms_per_tpc", std::int64_t{1});
     if (machine_.identity.compute_capability_major.value_or(0) >= kIndependentFrom)
         assume(machine_.issue.divergence, "issue.divergence", std::string("independent"));
+    if (machine_.identity.compute_capability_major.value_or(0) >= kIndependentFrom) since_volta();
     if (machine_.identity.compute_capability_major.value_or(0) == kHopper)
         assume(machine_.launch.profiler_cycles, "launch.profiler_cycles", kHopperProfilerCycles);
+}
+
+/// What no experiment finds is as on an H100.
+void Completion::since_volta() {
+    assume(machine_.issue.store_queue, "issue.store_queue", machine::kAssumedStoreQueue);
+    assume(machine_.shared.paired_reads, "shared.paired_reads", true);
+    for (auto& [name, path] : machine_.paths) {
+        const auto where = key_path("paths", name);
+        if (name == "texture") {
+            assume(path.wide_fetches, where + ".wide_fetches", kTwice);
+            assume(path.plane_fetches, where + ".plane_fetches", kTwice);
+        }
+        if (name != "global") continue;
+        assume(path.transaction_interval, where + ".transaction_interval", 1.0);
+        assume(path.store_interval, where + ".store_interval", 1.0);
+        assume(path.partial_interval, where + ".partial_interval", 1.0);
+    }
+    if (const auto stores = machine_.accesses.find("l2_store"); stores != machine_.accesses.end())
+        assume(stores->second.partial_cost, "accesses.l2_store.partial_cost", kPartialCost);
 }
 
 /// A scan times operations without finding their units. Doubles, approximations and all other operations get a unit

@@ -96,6 +96,7 @@ TEST(OperandBanks, FindsAveragedReadsAndAReuseCache) {
             EXPECT_EQ(found.models.front().banks, banks);
             EXPECT_EQ(found.models.front().ports, 1);
             EXPECT_TRUE(found.models.front().averaged);
+            EXPECT_NEAR(found.read_cycles, 4, 0.4);
             EXPECT_EQ(found.models.front().reuse_cache, keeps);
             EXPECT_GT(found.explained, 0.95);
         }
@@ -152,6 +153,7 @@ TEST(OperandBanks, FindsTwoBanksOfOnePortOnAnH200) {
         EXPECT_GT(found.explained, 0.98);
         ASSERT_FALSE(found.models.empty());
         EXPECT_TRUE(found.models.front().averaged);
+        EXPECT_NEAR(found.read_cycles * 4, 1, 0.03) << "four schedulers";
         EXPECT_TRUE(found.models.front().reuse_cache);
         for (const auto& file_found : found.models) {
             EXPECT_EQ(file_found.banks, 2);

@@ -15,6 +15,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 
 template <class T>
 void forget(machine::Field<T>& field) {
@@ -63,6 +64,21 @@ TEST(Completion, MakesAnIncompleteScanFitForSimulation) {
     EXPECT_EQ(*machine.issue.schedulers_per_sm, 4);
     EXPECT_THAT(assumed, Contains("caches.l1.scope = sm"));
     EXPECT_THAT(assumed, Contains("paths.texture as paths.global"));
+}
+
+TEST(Completion, AssumesWhatNoExperimentFindsOnGpusSinceVolta) {
+    auto machine = scanned();
+    machine.accesses["l2_store"].bytes_per_cycle.set(100);
+    EXPECT_FALSE(completed(machine).machine.issue.store_queue);
+    machine.identity.compute_capability_major.set(8);
+    const auto [found, assumed] = completed(machine);
+    EXPECT_EQ(*found.accesses.at("l2_store").partial_cost, 2.2);
+    EXPECT_THAT(assumed, IsSupersetOf({"issue.store_queue = 1000", "shared.paired_reads = true",
+                                       "paths.global.store_interval = 1", "paths.global.partial_interval = 1",
+                                       "paths.global.transaction_interval = 1",
+                                       "accesses.l2_store.partial_cost = 2.2"}));
+    machine.issue.store_queue.set(500);
+    EXPECT_THAT(completed(machine).assumed, Not(Contains("issue.store_queue = 500")));
 }
 
 TEST(Completion, NamesLeavesThatCannotBeUsedBesideOthers) {

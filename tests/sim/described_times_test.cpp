@@ -76,6 +76,9 @@ void describe_what_is_only_reported(Machine& m) {
 Machine uncached_machine() {
     Machine m = small_machine();
     m.topology.sms.set(2);
+    m.topology.operand_banks.set(1);
+    m.topology.operand_read_cycles.set(6);
+    m.issue.store_queue.set(10);
     m.issue.ilp_latency.set(4);
     m.issue.warp_barrier_latency.set(9);
     m.issue.branch_latency_taken.set(40);
@@ -95,6 +98,8 @@ Machine uncached_machine() {
     path.transaction_cost.set(5);
     path.access_interval.set(7);
     path.transaction_interval.set(3);
+    path.store_interval.set(3);
+    path.partial_interval.set(5);
     path.page_window.set(1 << 16);
     path.page_window_penalty.set(60);
     m.memory.copy_bandwidth.set(24);
@@ -127,6 +132,8 @@ Machine cached_machine() {
     path.caches.set({"l1", "l2"});
     path.tlbs.set({"t1"});
     path.page_walk_memory_penalty.set(90);
+    path.transaction_interval.set(3);
+    path.partial_interval.set(200);
     m.memory.read_bandwidth = {};
     m.memory.channels.set(2);
     m.memory.channel_bytes_per_cycle.set(12);

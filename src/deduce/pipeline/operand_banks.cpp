@@ -55,6 +55,31 @@ private:
     std::vector<std::map<Bank, int>> reads_;
 };
 
+/// Reads of an instruction at the busiest bank from which on reads alone limit a loop. With fewer, the instructions
+/// that control the loop hide some.
+constexpr double kLimitingReads = 1.9;
+
+/// Mean reads of an instruction at the bank that all instructions together read most.
+double reads_at_busiest_bank(const OperandLoop& loop, const RegisterFileModel& file) {
+    const BankReads reads(loop, file);
+    std::map<Bank, int> all;
+    for (const auto& own : reads.each())
+        for (const auto& [bank, count] : own) all[bank] += count;
+    int most = 0;
+    for (const auto& [bank, count] : all) most = std::max(most, count);
+    return most / static_cast<double>(std::max<std::size_t>(1, loop.instructions.size()));
+}
+
+/// The least cycles of a read, because the end of a loop only adds to them.
+double read_cycles(std::span<const OperandLoop> loops, const RegisterFileModel& file) {
+    double least = 0;
+    for (const auto& loop : loops) {
+        const double reads = reads_at_busiest_bank(loop, file) / file.ports;
+        if (reads >= kLimitingReads && (least == 0 || loop.cycles / reads < least)) least = loop.cycles / reads;
+    }
+    return least;
+}
+
 /// Mean extra reads per instruction at the busiest bank: cycles of conflicts if a bank reads once per cycle.
 double conflicts_of(const OperandLoop& loop, const RegisterFileModel& file) {
     const BankReads reads(loop, file);
@@ -129,6 +154,7 @@ OperandBankFit operand_banks(std::span<const OperandLoop> loops) {
     std::ranges::stable_sort(fits, std::greater<>{}, &Fit::explained);
     found.explained = fits.front().explained;
     found.conflict_cycles = fits.front().slope;
+    found.read_cycles = read_cycles(loops, fits.front().file);
     for (const auto& one : fits) {
         if (one.explained >= found.explained - kTie)
             found.models.push_back(one.file);

@@ -41,6 +41,8 @@ struct OperandBankFit {
     double explained = 0;                   ///< share of the variance that the best model explains
     double runner_up = 0;                   ///< share that the best model outside `models` explains
     double conflict_cycles = 0;             ///< cycles that one conflict takes, by the best model
+    /// Cycles of a read at the busiest bank, where reads limit the loop; 0: they limit none.
+    double read_cycles = 0;
 };
 
 /// Fits every register file up to 16 banks and 2 ports to the loops, of which there must be at least one.

@@ -14,12 +14,15 @@ namespace operand_banks {
 namespace {
 
 /// Leaves of the description.
-constexpr auto kBanks = "topology.operand_banks", kPorts = "topology.operand_ports";
+constexpr auto kBanks = "topology.operand_banks", kPorts = "topology.operand_ports",
+               kReadCycles = "topology.operand_read_cycles", kSchedulers = "issue.schedulers_per_sm";
 constexpr auto kMethod =
     "operand_banks: loops of multiply-adds with one, two and three different registers at all distances from each "
     "other";
 /// Share of the variance that a model of banks must explain to be reported.
 constexpr double kExplained = 0.9;
+/// Relative error of the cycles of a read: the end of the shortest loop.
+constexpr double kReadError = 0.03;
 /// A model that explains less than this share is no candidate either.
 constexpr double kCandidate = 0.5;
 
@@ -69,7 +72,17 @@ results::Estimate estimate(const std::string& path, const deduce::OperandBankFit
     return undecided(path, std::move(values), evidence);
 }
 
-void report(const deduce::OperandBankFit& found, Outcome& outcome) {
+/// All schedulers read at once, each in its own part of the register file.
+void report_read_cycles(const deduce::OperandBankFit& found, const Context& context, const Evidence& evidence,
+                        Outcome& outcome) {
+    const auto schedulers = context.findings.number(kSchedulers);
+    if (!schedulers || found.read_cycles == 0 || found.explained < kExplained) return;
+    const double cycles = found.read_cycles * *schedulers;
+    outcome.estimates.push_back(
+        decided_real(kReadCycles, {cycles, cycles * (1 - kReadError), cycles * (1 + kReadError)}, evidence));
+}
+
+void report(const deduce::OperandBankFit& found, const Context& context, Outcome& outcome) {
     if (found.no_conflicts) {
         const Evidence evidence{kMethod, 0.95, "no choice of registers takes longer than another"};
         outcome.estimates.push_back(absent(kBanks, evidence));
@@ -84,6 +97,7 @@ void report(const deduce::OperandBankFit& found, Outcome& outcome) {
                     found.conflict_cycles)};
     outcome.estimates.push_back(estimate(kBanks, found, &deduce::RegisterFileModel::banks, evidence));
     outcome.estimates.push_back(estimate(kPorts, found, &deduce::RegisterFileModel::ports, evidence));
+    report_read_cycles(found, context, evidence, outcome);
 }
 
 Outcome measure(Context& context) {
@@ -99,7 +113,7 @@ Outcome measure(Context& context) {
         return outcome;
     }
     outcome.traces.push_back(trace_of(loops));
-    report(deduce::operand_banks(loops), outcome);
+    report(deduce::operand_banks(loops), context, outcome);
     return outcome;
 }
 
@@ -118,7 +132,8 @@ Experiment operand_banks_experiment() {
                 "choices of registers take longer than others, those registers lie in the same bank of the "
                 "register file.",
             .needs = {},
-            .provides = {operand_banks::kBanks, operand_banks::kPorts},
+            .after = {"issue"},
+            .provides = {operand_banks::kBanks, operand_banks::kPorts, operand_banks::kReadCycles},
             .run = operand_banks::run};
 }
 

@@ -1,6 +1,8 @@
 // What sampled blocks of a launch executed, and which memory they touched: plain data that a model gives a time to.
 #pragma once
 
+#include "costs/register_ports.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -34,6 +36,8 @@ struct ProfiledStep {
     double interval = 0;     ///< cycles for which a warp occupies a scheduler's share of the unit, or the SM's unit
     double latency = 0;      ///< cycles to the result, of what is no memory access
     double slots = 1;        ///< issue slots
+    costs::OperandReads reads{};
+    bool goes_on = false;    ///< its warp is the first to issue in the next cycle
     std::uint8_t stall = 1;  ///< cycles until the next instruction of the warp
     std::uint8_t waits = 0;  ///< dependence barriers that have to be released, as bits
     std::uint8_t written = kNoDependence;  ///< the barrier that its result releases

@@ -287,7 +287,8 @@ private:
         for (auto& each : profile_.executed) each /= count;
         for (auto& each : profile_.threads) each /= count;
         profile_.exchanged = exchange_.share();
-        profile_.partial_store = sim::kPartialBytes;
+        if (const auto stores = machine_.accesses.find("l2_store"); stores != machine_.accesses.end())
+            profile_.partial_store = stores->second.partial_cost.value_or(1);
     }
 
     const Launched& launched_;

@@ -243,7 +243,7 @@ void Recorder::add_texture(WarpAccess& to) {
     add_lines(global_, true, to);
     to.stage = Stage::textures;
     const sim::LoadPort& port = ports_[static_cast<std::size_t>(sim::PathKind::texture)];
-    const double fetches = sim::fetches_of(sim::machine_code::dimensions_of_fetch(program_.steps[step_]),
+    const double fetches = sim::fetches_of(port, sim::machine_code::dimensions_of_fetch(program_.steps[step_]),
                                            static_cast<std::uint32_t>(global_.bytes));
     to.stage_cycles = static_cast<float>(sim::read_cycles(port, fetches, to.lines));
     to.spread = static_cast<float>(port.spacing * (to.lines > 0 ? to.lines - 1 : 0));
@@ -258,7 +258,7 @@ void Recorder::add_banks(WarpAccess& to) {
     const auto found = banks_->access(addresses, mask,
                                       {.bytes = static_cast<std::uint32_t>(shared_.bytes),
                                        .broadcasts = operation != Opcode::ATOMS,
-                                       .pairs = operation == Opcode::LDS});
+                                       .loads = operation == Opcode::LDS});
     to.bank_cycles = static_cast<float>(found.occupancy);
     to.bank_latency = static_cast<float>(found.latency);
     counts_.bank_cycles += found.occupancy / bank_cycles_;

@@ -50,7 +50,7 @@ void set_wait(const sass::Instruction& instruction, ProfiledStep& step) {
 
 void add_steps(const sim::machine_code::MachineProgram& program, const machine::Machine& machine, LaunchProfile& to) {
     const sim::CostModel model(machine);
-    const auto operands = sim::operand_spec_of(machine);
+    const auto file = costs::register_file_of(machine);
     const sim::SassCosts costs = sim::sass_costs_of(program, machine, model);
     std::vector<int> unit_of(model.unit_count(), -1);
     std::set<std::string> assumed;
@@ -67,7 +67,9 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
         step.waits = control.wait;
         step.written = control.write_barrier;
         step.read = control.read_barrier;
-        step.slots = sim::compute_slots(program, at, cost, operands.file);
+        step.goes_on = step.stall == 1;
+        step.slots = sim::compute_slots(from.instruction, cost, file);
+        if (step.kind == StepKind::compute) step.reads = sim::operand_reads(from.instruction);
         if (!cost.units.empty()) {
             const auto unit = cost.units.front().unit;
             if (unit_of[unit] < 0) {

@@ -1,7 +1,8 @@
 #include "predict/launch/sm_rates.hpp"
 
+#include "costs/issue_slots.hpp"
 #include "costs/lines_in_flight.hpp"
-#include "machine/issue_slots.hpp"
+#include "machine/store_queue.hpp"
 #include "units/error.hpp"
 #include "units/warp.hpp"
 
@@ -42,7 +43,7 @@ void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t s
     const auto path = machine.paths.find("global");
     if (path == machine.paths.end()) throw InputError(fmt::format("{}: paths.global: missing; expected it", origin));
     rates.memory_latency = needed(path->second.memory_latency, "paths.global.memory_latency", origin);
-    rates.access_slots = machine::slots_beside_others(path->second.issue_slots.value_or(1));
+    rates.access_slots = costs::slots_beside_others(path->second.issue_slots.value_or(1), rates.registers);
     for (const auto& name : path->second.caches.value_or({})) {
         const auto* const cache = cache_named(machine, name);
         if (cache == nullptr || !cache->latency) continue;
@@ -74,7 +75,9 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     rates.schedulers = static_cast<int>(needed(machine.issue.schedulers_per_sm, "issue.schedulers_per_sm", origin));
     rates.issue_interval = machine.issue.issue_interval.value_or(1);
     rates.max_warps = static_cast<int>(machine.topology.max_threads_per_sm.value_or(0) / kWarpSize);
-    rates.shared_slots = machine::slots_beside_others(machine.shared.issue_slots.value_or(1));
+    rates.store_queue = machine.issue.store_queue.value_or(machine::kAssumedStoreQueue);
+    rates.registers = costs::register_file_of(machine);
+    rates.shared_slots = costs::slots_beside_others(machine.shared.issue_slots.value_or(1), rates.registers);
     rates.barrier_latency = static_cast<double>(machine.issue.barrier_latency.value_or(0));
     rates.branch_latency = static_cast<double>(machine.issue.branch_latency_taken.value_or(0));
     rates.profiler_cycles = machine.launch.profiler_cycles.value_or(0);

@@ -1,6 +1,7 @@
 // How fast an SM issues, loads and stores, and what its share of the GPU's caches and memory is.
 #pragma once
 
+#include "costs/register_ports.hpp"
 #include "machine/machine.hpp"
 
 #include <cstdint>
@@ -28,6 +29,8 @@ struct SmRates {
     int schedulers = 1;
     double issue_interval = 1;
     int max_warps = 0;
+    double store_queue = 0;  ///< cycles of stores that may wait before their warp does
+    costs::RegisterFile registers;
     double access_slots = 1, shared_slots = 1;  ///< issue slots of an access to global and to shared memory
     double l1_bytes = 0, l1_latency = 0;        ///< beside the shared memory of the resident blocks
     double l2_bytes = 0, l2_granule = 32, l2_latency = 0;

@@ -1,6 +1,5 @@
 #include "predict/launch/sm_timeline.hpp"
 
-#include "machine/store_queue.hpp"
 #include "predict/launch/sm_memory.hpp"
 #include "predict/launch/sm_server.hpp"
 #include "predict/launch/warp_timeline.hpp"
@@ -8,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <optional>
 #include <queue>
 #include <utility>
 
@@ -24,6 +24,7 @@ public:
           resident_(std::max<std::size_t>(1, profile.resident_blocks)),
           memory_(rates, shares, profile.partial_store, timeline_),
           issue_(static_cast<std::size_t>(rates.schedulers)),
+          ports_(issue_.size(), costs::RegisterPorts(rates.registers)),
           units_of_sm_(profile.units.size()),
           units_(profile.units.size() * issue_.size()) {
         timeline_.waited.assign(profile.steps.size(), 0);
@@ -34,9 +35,8 @@ public:
         for (std::size_t i = 0; i < blocks.size(); ++i) blocks_[i].trace = &blocks[i];
         while (next_block_ < std::min(resident_, blocks_.size())) start_block(0);
         while (running_ > 0) {
-            if (queue_.empty()) release_stuck();
-            const auto [now, index] = queue_.top();
-            queue_.pop();
+            if (queue_.empty() && !preferred_) release_stuck();
+            const auto [now, index] = next();
             issue(index, now);
         }
         // Stores that left the SM have to arrive.
@@ -47,6 +47,8 @@ public:
     }
 
 private:
+    using Next = std::pair<double, std::uint32_t>;
+
     void start_block(double now) {
         const auto index = static_cast<std::uint32_t>(next_block_++);
         if (next_block_ > resident_) memory_.start_later_wave();
@@ -104,11 +106,23 @@ private:
         running_ = 0;
     }
 
+    Next next() {
+        if (preferred_) return *std::exchange(preferred_, std::nullopt);
+        const Next first = queue_.top();
+        queue_.pop();
+        return first;
+    }
+
     /// Puts the warp into the queue with the time at which its next instruction can issue, or ends it.
     void queue_next(std::uint32_t index) {
         ReplayedWarp& warp = warps_[index];
         if (warp.next == warp.events->size()) return end_warp(index, std::max(warp.issued, warp.memory_done));
-        queue_.emplace(warp.ready(profile_.steps[warp.event().step]), index);
+        const double when = warp.ready(profile_.steps[warp.event().step]);
+        // Accesses keep the order of time, because all schedulers share what serves them.
+        if (warp.goes_on && when <= warp.issued + rates_.issue_interval && warp.event().access == launch::kNoAccess)
+            preferred_.emplace(when, index);
+        else
+            queue_.emplace(when, index);
     }
 
     Server& unit_of(const launch::ProfiledStep& step, std::uint32_t scheduler) {
@@ -131,11 +145,14 @@ private:
         }
         warp.has_unit = false;
         const double slots = slots_of(step, event);
-        const double at = issue_[warp.scheduler].take(now, slots * rates_.issue_interval * scale_);
+        const double chosen = issue_[warp.scheduler].take(now, slots * rates_.issue_interval * scale_);
+        const double at = scale_ > 0 ? ports_[warp.scheduler].issue(step.reads, index, chosen) : chosen;
+        issue_[warp.scheduler].free += at - chosen;
         timeline_.waited[event.step] += at - warp.issued;
         issued_ += rates_.issue_interval;
         warp.issued = at;
         warp.hold = at + step.stall;
+        warp.goes_on = step.goes_on;
         ++warp.next;
         complete(index, step, event, at);
     }
@@ -201,7 +218,7 @@ private:
                 done = std::max(done, memory_.served(access, lines[i], leaves) + later);
             }
             if (access.kind == launch::AccessKind::store)
-                warp.hold = std::max(warp.hold, done - machine::kStoreQueueCycles);
+                warp.hold = std::max(warp.hold, done - rates_.store_queue);
         }
         if (step.kind == launch::StepKind::copy) warp.copies_done = std::max(warp.copies_done, done);
         if (access.kind != launch::AccessKind::store) warp.memory_done = std::max(warp.memory_done, done);
@@ -216,6 +233,7 @@ private:
         };
         auto& busy = timeline_.busy;
         busy[kIssue] = most(issue_);
+        busy[kRegisterPorts] = std::ranges::max(ports_, {}, &costs::RegisterPorts::busy).busy();
         for (std::size_t unit = 0; unit < profile_.units.size(); ++unit)
             busy["unit " + profile_.units[unit].name] = std::max(units_of_sm_[unit].busy, most(of_schedulers(unit)));
         constexpr std::array kNames{kStorage, kFirstCache, kConstants, kTextures};  // by launch::Stage
@@ -246,8 +264,6 @@ private:
         return std::span(units_).subspan(unit * issue_.size(), issue_.size());
     }
 
-    using Next = std::pair<double, std::uint32_t>;
-
     const launch::LaunchProfile& profile_;
     const SmRates& rates_;
     const Shares& shares_;
@@ -255,13 +271,16 @@ private:
     std::size_t resident_;
     Timeline timeline_;
     SmMemory memory_;
-    std::vector<Server> issue_, units_of_sm_, units_;
+    std::vector<Server> issue_;
+    std::vector<costs::RegisterPorts> ports_;  ///< by scheduler
+    std::vector<Server> units_of_sm_, units_;
     /// Cycles in which an instruction issued, without the further slots that it takes.
     double issued_ = 0;
     std::array<Server, 4> stages_;  ///< by launch::Stage
     Server starts_;
     std::vector<ReplayedBlock> blocks_;
     std::vector<ReplayedWarp> warps_;
+    std::optional<Next> preferred_;  ///< a warp that issues before those in the queue
     std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;
     std::size_t next_block_ = 0, running_ = 0;
     std::uint32_t next_scheduler_ = 0;

@@ -46,7 +46,8 @@ struct Timeline {
 };
 
 /// The resources of `busy`; units have their own names.
-inline constexpr const char *kIssue = "issue slots", *kStorage = "L1 and shared memory",
+inline constexpr const char *kIssue = "issue slots", *kRegisterPorts = "register ports",
+                            *kStorage = "L1 and shared memory",
                             *kFirstCache = "first-level cache", *kConstants = "constant cache",
                             *kTextures = "texture units", *kL2Loads = "L2 loads", *kL2Stores = "L2 stores",
                             *kL2Atomics = "L2 atomics", *kDram = "DRAM", *kBlockStarts = "starts of blocks";

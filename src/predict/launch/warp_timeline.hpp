@@ -21,6 +21,7 @@ struct ReplayedWarp {
     std::uint32_t scheduler = 0;
     double hold = 0;        ///< earliest issue of the next instruction
     double issued = 0;      ///< when the last instruction was issued
+    bool goes_on = false;   ///< it is the first to issue in the next cycle
     bool has_unit = false;  ///< the unit of the next instruction was taken for it
     std::array<double, kDependences> released{};
     std::array<std::vector<double>, kDependences> completions;

@@ -1,5 +1,6 @@
 #include "predict/static/costs.hpp"
 
+#include "costs/issue_slots.hpp"
 #include "machine/relatives.hpp"
 #include "predict/static/lane_accesses.hpp"
 #include "units/error.hpp"
@@ -38,11 +39,8 @@ std::vector<std::int64_t> strided(std::int64_t lanes, std::int64_t stride) {
     return addresses;
 }
 
-/// Mean issue slots of an instruction that takes `slots` if its registers share a bank with those of its neighbours,
-/// and one otherwise. Since compute capability 7.0 there are two banks, and a kernel's registers are spread evenly.
 double slots_among_others(const machine::Machine& machine, double slots) {
-    constexpr std::int64_t kTwoBanksFrom = 7;
-    return machine.identity.compute_capability_major.value_or(0) >= kTwoBanksFrom ? (1 + slots) / 2 : slots;
+    return costs::slots_beside_others(slots, costs::register_file_of(machine));
 }
 
 /// Hit latency of the first cache on the path that belongs to an SM, or to the whole GPU. nullptr if none is described.

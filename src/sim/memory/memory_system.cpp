@@ -45,6 +45,7 @@ MemoryModel::MemoryModel(const machine::Machine& machine, const AddressSpace& ad
         return found == machine.accesses.end() ? machine::Access{} : found->second;
     };
     const machine::Access stores = access("l2_store"), atomics = access("l2_atomic");
+    partial_cost_ = stores.partial_cost.value_or(1);
     store_cycles_per_byte_ = cycles_per_byte(stores.bytes_per_cycle, "accesses.l2_store.bytes_per_cycle");
     atomic_cycles_per_byte_ = cycles_per_byte(atomics.bytes_per_cycle, "accesses.l2_atomic.bytes_per_cycle");
     out_cycles_per_byte_ = in_cycles_per_byte_ =

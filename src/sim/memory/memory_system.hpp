@@ -62,10 +62,6 @@ struct Transaction {
     bool partial = false;       ///< a store that writes only a part of these
 };
 
-/// As how many bytes the cache of all SMs counts a byte of a sector that a store writes in part, because it reads the
-/// sector first. An H100 writes 30.8 such sectors in a cycle, and 67.9 whole ones.
-inline constexpr double kPartialBytes = 2.2;
-
 /// Virtual to physical mapping, set up by the device (plain allocations and aliased windows).
 class AddressSpace {
 public:

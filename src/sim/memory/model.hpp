@@ -100,6 +100,7 @@ private:
     double in_cycles_per_byte_ = 0, out_cycles_per_byte_ = 0;        ///< of an SM's port; 0: not limited
     std::vector<Server> ports_in_;                                   ///< by SM: data that loads bring
     std::vector<Server> ports_out_;                                  ///< by SM: data that stores and atomics take away
+    double partial_cost_ = 1;  ///< of a byte of a sector that a store writes in part, relative to a whole one
     double store_cycles_per_byte_ = 0, atomic_cycles_per_byte_ = 0;  ///< of the cache of all SMs; 0: not limited
     Server stores_, atomic_units_;                                   ///< of all SMs
     std::vector<std::pair<std::uint64_t, Time>> atomics_;  ///< address and completion of recent atomics, by a hash

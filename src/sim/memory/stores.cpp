@@ -63,7 +63,7 @@ Time MemoryModel::store(TransactionState& state, const Range& range, Time now) {
     const std::uint64_t touched = t.touched == 0 ? range.bytes : t.touched;
     now = leave(t.sm, touched, now);
     if (store_cycles_per_byte_ > 0 && depth < state.path.caches.size()) {
-        const double bytes = static_cast<double>(touched) * (t.partial ? kPartialBytes : 1);
+        const double bytes = static_cast<double>(touched) * (t.partial ? partial_cost_ : 1);
         waited = stores_.reserve(now, bytes * store_cycles_per_byte_) - now;
     }
     for (; depth < state.path.caches.size() && !kept; ++depth)

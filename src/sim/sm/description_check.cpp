@@ -51,11 +51,13 @@ void check_topology(const machine::Topology& topology) {
     check_count(topology.register_partitions, "topology.register_partitions", 64);
     check_count(topology.operand_banks, "topology.operand_banks", 64);
     check_count(topology.operand_ports, "topology.operand_ports", 64);
+    if (topology.operand_read_cycles) (void)need_rate(topology.operand_read_cycles, "topology.operand_read_cycles");
 }
 
 void check_issue(const machine::Issue& issue) {
     if (issue.issue_interval) (void)need_rate(issue.issue_interval, "issue.issue_interval");
     check_cycles(issue.ilp_latency, "issue.ilp_latency");
+    if (issue.store_queue) (void)need_rate(issue.store_queue, "issue.store_queue");
     check_count(issue.dual_issue, "issue.dual_issue", 8);
     check_count(issue.scoreboard_loads, "issue.scoreboard_loads");
     check_count(issue.reissue_transactions, "issue.reissue_transactions");

@@ -15,10 +15,6 @@ namespace {
 /// transaction_interval. It takes one if the words of a warp lie in one bank. An H200 takes a quarter of a cycle if
 /// they lie in different ones. A larger one makes scattered loads slower in proportion.
 constexpr double kLoadLine = 1;
-/// Cycles for which the storage is busy with a sector of a store, and with a line that is written in part. An H100
-/// takes 4.0 cycles for a whole line, 64 for 32 lines with a word each, 48 for 32 words in 16 lines and 40 for 32 words
-/// in 8. Larger ones make stores slower in proportion.
-constexpr double kStoreSector = 1, kStorePartial = 1;
 /// Cycles of a transaction on a path that is only known to take one access at a time: less than any clock shows.
 constexpr double kInNoTime = 1e-9;
 /// The compute capability from which all global accesses pass through one cache with shared memory (Volta).
@@ -34,7 +30,11 @@ LoadPort port_of(const machine::Machine& machine, PathKind kind) {
         return kind == PathKind::local ? port_of(machine, PathKind::global) : LoadPort{};
     const machine::Path& path = described->second;
     LoadPort port{.access = given_interval(path.access_interval, kind, "access_interval"),
-                  .transaction = given_interval(path.transaction_interval, kind, "transaction_interval")};
+                  .transaction = given_interval(path.transaction_interval, kind, "transaction_interval"),
+                  .wide = path.wide_fetches.value_or(2),
+                  .plane = path.plane_fetches.value_or(2)};
+    if (path.store_interval) port.sector = given_interval(path.store_interval, kind, "store_interval");
+    if (path.partial_interval) port.partial = given_interval(path.partial_interval, kind, "partial_interval");
     const bool global = kind == PathKind::global || kind == PathKind::local;
     // GlobalLoads applies the cost of global loads.
     if (!global && path.transaction_cost)
@@ -64,7 +64,7 @@ double port_cycles(const LoadPort& port, const SharedBanks& banks, const PortAcc
     double cycles = 0;
     if (access.kind == AccessKind::store) {
         for (const Segment& segment : segments)
-            cycles += kStoreSector * segment.pieces + (segment.partial ? kStorePartial : 0);
+            cycles += port.sector * segment.pieces + (segment.partial ? port.partial : 0);
         return cycles;
     }
     cycles = read_cycles(port, access.fetches, segments.size());
@@ -77,11 +77,10 @@ double read_cycles(const LoadPort& port, double fetches, std::size_t transaction
     return std::max(port.access * fetches, port.transaction * static_cast<double>(transactions));
 }
 
-/// An H100 takes 4.1 cycles for one dimension and 4 bytes, 8.0 for two dimensions with or without a linear filter, and
-/// 8.1 for one dimension of 16 bytes. Three dimensions and 8 bytes are assumed to take as long as two and as 4.
-double fetches_of(unsigned dimensions, std::uint32_t texel_bytes) {
+/// Three dimensions and 8 bytes are assumed to take as long as two and as 4.
+double fetches_of(const LoadPort& port, unsigned dimensions, std::uint32_t texel_bytes) {
     constexpr std::uint32_t kWide = 16;
-    return (dimensions > 1 ? 2 : 1) * (texel_bytes >= kWide ? 2 : 1);
+    return (dimensions > 1 ? port.plane : 1) * (texel_bytes >= kWide ? port.wide : 1);
 }
 
 Coalescers::Coalescers(const machine::Machine& machine)

@@ -16,6 +16,10 @@ namespace gputomo::sim {
 struct LoadPort {
     double access = 0;        ///< fewest cycles between two loads
     double transaction = 0;   ///< cycles of a transaction; 0: transactions do not wait for those of other warps
+    double sector = 1;        ///< cycles of a sector that a store writes
+    double partial = 1;       ///< further cycles of a line that a store writes in part
+    double wide = 2;          ///< time of a fetch of 16 bytes relative to one of 4
+    double plane = 2;         ///< time of a fetch of more than one dimension relative to one of one
     double spacing = 0;       ///< cycles by which each further transaction of a load comes back later, at least
     bool of_storage = false;  ///< the stage is that of shared memory (shared.unified_cache)
 };
@@ -42,7 +46,7 @@ struct PortAccess {
 [[nodiscard]] double read_cycles(const LoadPort& port, double fetches, std::size_t transactions);
 
 /// As how many one-dimensional fetches of 4 bytes a fetch occupies the texture unit.
-[[nodiscard]] double fetches_of(unsigned dimensions, std::uint32_t texel_bytes);
+[[nodiscard]] double fetches_of(const LoadPort& port, unsigned dimensions, std::uint32_t texel_bytes);
 
 /// Merge the lanes' addresses into transactions. They keep no state between two instructions.
 struct Coalescers {

@@ -108,7 +108,7 @@ AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const Pat
     if (instruction.kind == AccessKind::load && on.path == PathKind::global && in_both_halves(access.mask))
         times.done += spec.global_loads.whole_warp();
     if (instruction.kind == AccessKind::store)
-        times.warp_free = std::max(times.warp_free, times.done - machine::kStoreQueueCycles);
+        times.warp_free = std::max(times.warp_free, times.done - spec.store_queue);
     else
         times.last = times.done;
     take_slots(spec, segments.size(), spec.path_slots[static_cast<std::size_t>(on.path)], times, now);
@@ -120,7 +120,7 @@ AccessTimes access_shared(LoadStoreUnit& unit, const WarpAccess& access, double 
     const auto banks = unit.spec.banks.access(access.addresses, access.mask,
                                               {.bytes = access.instruction.bytes,
                                                .broadcasts = !atomic,
-                                               .pairs = access.instruction.kind == AccessKind::load});
+                                               .loads = access.instruction.kind == AccessKind::load});
     double& free = unit.state.banks_free[access.sm];
     const double start = std::max(now, free);
     free = start + banks.occupancy;
@@ -180,6 +180,7 @@ LoadStoreSpec load_store_spec_of(const machine::Machine& machine, const GlobalLo
     const auto major = machine.identity.compute_capability_major.value_or(0);
     spec.read_only_is_texture = major >= 3 && major <= 6;
     spec.ports = load_ports_of(machine);
+    spec.store_queue = machine.issue.store_queue.value_or(machine::kAssumedStoreQueue);
     return spec;
 }
 

@@ -18,6 +18,7 @@ namespace gputomo::sim {
 
 struct LoadStoreSpec {
     SharedBanks banks;
+    double store_queue = 0;  ///< cycles of stores that may wait before their warp does
     GlobalLoads global_loads;
     SchedulerSpec scheduler;
     double shared_slots = 1;     ///< issue slots of an access to shared memory

@@ -1,6 +1,7 @@
 // Operands: when the registers that an instruction reads are ready, and what reading them costs.
 #pragma once
 
+#include "costs/register_ports.hpp"
 #include "machine/machine.hpp"
 #include "sim/exec/program.hpp"
 
@@ -13,26 +14,17 @@
 
 namespace gputomo::sim {
 
-/// The register file: registers are dealt to banks by number.
-struct OperandBanks {
-    std::uint32_t banks = 0;  ///< 0: operands never conflict
-    std::uint32_t ports = 1;  ///< different registers that a bank gives at once
-};
-
 struct OperandSpec {
-    OperandBanks file;
+    costs::RegisterFile file;
     std::size_t load_limit = 0;  ///< outstanding loads of a warp (issue.scoreboard_loads); 0: no limit
 };
 [[nodiscard]] OperandSpec operand_spec_of(const machine::Machine& machine);
 
 // ---- bank conflicts ------------------------------------------------------------------------------------------------
 
-/// Issue slots beyond the first that reading these 32-bit registers takes. Each register is listed once.
-[[nodiscard]] std::uint32_t bank_conflict_slots(std::span<const std::uint32_t> registers, const OperandBanks& file);
-
-/// These slots for each operation of a PTX program. PTX has no register allocation: declared registers are numbered as
-/// they are declared, 64-bit ones from an even number on. A register that an instruction names twice is read once.
-[[nodiscard]] std::vector<std::uint8_t> bank_conflict_slots(const Program& program, const OperandBanks& file);
+/// What each operation of a PTX program reads. PTX has no register allocation: declared registers are numbered as they
+/// are declared, 64-bit ones from an even number on. Numbers start again at 0 after 256, which keeps their banks.
+[[nodiscard]] std::vector<costs::OperandReads> operand_reads(const Program& program);
 
 // ---- scoreboard ----------------------------------------------------------------------------------------------------
 

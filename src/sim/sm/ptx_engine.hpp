@@ -17,7 +17,6 @@ namespace gputomo::sim {
 struct IssueNeeds {
     Resource resource = kNoResource;
     bool on_cores = false;            ///< runs on the CUDA cores
-    std::uint8_t conflict_slots = 0;  ///< issue slots that register bank conflicts add
 };
 
 class PtxEngine final : public Engine {
@@ -79,6 +78,8 @@ private:
 
     const LoadedKernel& kernel_;
     const Program& program_;
+    std::vector<costs::RegisterPorts> ports_;   ///< by scheduler
+    std::vector<costs::OperandReads> reads_;    ///< by operation
     std::vector<IssueNeeds> needs_;      ///< by operation
     std::vector<std::byte> parameters_;  ///< of the kernel, packed
     Divergence divergence_ = Divergence::stack;

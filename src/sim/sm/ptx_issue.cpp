@@ -89,11 +89,12 @@ std::uint32_t PtxEngine::live_threads(const ResidentWarp& warp) const {
 }
 
 void PtxEngine::find_needs() {
-    const auto conflicts = bank_conflict_slots(program_, spec_.operands.file);
+    ports_.assign(schedulers_.size(), costs::RegisterPorts(spec_.operands.file));
+    reads_ = operand_reads(program_);
     for (std::size_t at = 0; at < program_.operations.size(); ++at) {
         const Operation& op = program_.operations[at];
         const Cost& cost = kernel_.costs[op.cost];
-        IssueNeeds needs{.on_cores = op.kind == Kind::arithmetic && cost.on_cores, .conflict_slots = conflicts[at]};
+        IssueNeeds needs{.on_cores = op.kind == Kind::arithmetic && cost.on_cores};
         if (!accesses_memory(op.kind))
             needs.resource = unit_set_of(unit_spec_, cost);
         else if (op.space == ptx::Space::shared)
@@ -197,7 +198,9 @@ double PtxEngine::occupy_unit(const Warp& warp, const Operation& op, double now)
     const Cost& cost = kernel_.costs[op.cost];
     occupy(unit_spec_, ports_of(warp.scheduler), cost, now);
     const auto at = static_cast<std::size_t>(&op - program_.operations.data());
-    take_slots(spec_.scheduler, schedulers_[warp.scheduler], cost.issue_slots + needs_[at].conflict_slots, now);
+    const double bubble = ports_[warp.scheduler].issue(reads_[at], warp.slot, now) - now;
+    take_slots(spec_.scheduler, schedulers_[warp.scheduler],
+               cost.issue_slots + bubble / spec_.scheduler.issue_interval, now);
     return warp.step + 1 == cost.steps ? cost.last_latency : cost.latency;
 }
 

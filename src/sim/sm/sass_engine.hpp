@@ -41,6 +41,8 @@ struct SassNeeds {
     std::uint8_t read_barrier = sass::kNoBarrier;
     float slots = 1;        ///< issue slots of an instruction that accesses no memory
     bool on_cores = false;  ///< runs on the CUDA cores
+    bool goes_on = false;   ///< its warp is the first to issue in the next cycle
+    costs::OperandReads reads{};
     /// Registers that it reads or writes; 0xFF: none. The host fetches them into its caches ahead of the issue.
     std::array<std::uint8_t, 4> touched{sass::kZeroRegister, sass::kZeroRegister, sass::kZeroRegister,
                                         sass::kZeroRegister};
@@ -108,6 +110,8 @@ private:
     void find_needs();
     static void fetch_registers(const Warp& warp, const SassNeeds& needs);
     void prepare(Warp& warp, double now);
+    /// When the instruction that is chosen at `now` issues, as the ports of the register file allow.
+    double read_operands(const Warp& warp, const SassNeeds& needs, std::uint32_t index, double now);
     void execute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     void compute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     void go(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
@@ -137,6 +141,7 @@ private:
     const machine_code::MachineProgram& program_;
     std::vector<std::uint64_t>& executed_;
     std::array<std::vector<std::uint32_t>, 8> constants_;
+    std::vector<costs::RegisterPorts> ports_;  ///< by scheduler
     std::vector<SassNeeds> needs_;             ///< by step, and one for a warp that left the code
     std::vector<MemoryInstruction> accesses_;  ///< by step
     std::vector<std::uint32_t> rows_;          ///< by step: lanes whose addresses are accessed

@@ -1,5 +1,5 @@
 // Machine code: when a warp's next instruction can issue, and what happens when it does.
-#include "machine/issue_slots.hpp"
+#include "costs/issue_slots.hpp"
 #include "sass/code.hpp"
 #include "sass/form.hpp"
 #include "sim/exec/lane_fault.hpp"
@@ -108,8 +108,10 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
     of_warps_.reserve(most_warps_);
     states_.resize(blocks_.capacity());
     barriers_complete_.resize(blocks_.capacity());
-    for (double& slots : load_store_.spec.path_slots) slots = machine::slots_beside_others(slots);
-    load_store_.spec.shared_slots = machine::slots_beside_others(load_store_.spec.shared_slots);
+    const auto& file = spec_.operands.file;
+    for (double& slots : load_store_.spec.path_slots) slots = costs::slots_beside_others(slots, file);
+    load_store_.spec.shared_slots = costs::slots_beside_others(load_store_.spec.shared_slots, file);
+    ports_.assign(schedulers_.size(), costs::RegisterPorts(file));
     find_needs();
     find_accesses();
 }
@@ -128,8 +130,10 @@ void SassEngine::find_needs() {
                         .write_barrier = control.write_barrier,
                         .read_barrier = control.read_barrier,
                         .on_cores = cost.on_cores};
+        needs.goes_on = needs.stall == 1;
         if (needs.kind == SassKind::compute) {
-            needs.slots = static_cast<float>(compute_slots(program_, at, cost, spec_.operands.file));
+            needs.slots = static_cast<float>(compute_slots(instruction, cost, spec_.operands.file));
+            needs.reads = operand_reads(instruction);
             if (!cost.units.empty()) needs.resource = unit_set_of(unit_spec_, cost);
         } else if (instruction.form != nullptr && instruction.form->facts->accesses_shared()) {
             needs.resource = kSharedBanks;
@@ -217,13 +221,15 @@ void SassEngine::issue_next(std::uint32_t index, double now) {
     const std::size_t at = path.step;
     if (at >= program_.steps.size()) fail(warp, at, std::countr_zero(path.mask), "execution behind the kernel's end");
     const Step& step = program_.steps[at];
+    const SassNeeds& needs = needs_[at];
+    now = read_operands(warp, needs, index, now);
     const std::uint32_t mask =
         path.mask & warp.state.holds({step.guard.predicate, step.guard.uniform, step.guard.invert});
     ++executed_[at];
     ++counters_.warp_instructions;
     ++warp.issued;
     counters_.thread_instructions += static_cast<std::uint64_t>(std::popcount(mask));
-    warp.hold = now + needs_[at].stall;
+    warp.hold = now + needs.stall;
     warp.gap = now + spec_.scheduler.warp_interval;
     try {
         execute(warp, step, at, mask, now);
@@ -236,6 +242,15 @@ void SassEngine::issue_next(std::uint32_t index, double now) {
         warp.paths.rotate();
     }
     prepare(warp, now);
+}
+
+double SassEngine::read_operands(const Warp& warp, const SassNeeds& needs, std::uint32_t index, double now) {
+    Scheduler& scheduler = schedulers_[warp.scheduler];
+    const double when = ports_[warp.scheduler].issue(needs.reads, index, now);
+    // The bubble holds all warps of the scheduler back.
+    if (when > now) scheduler.free = std::max(scheduler.free, when + spec_.scheduler.issue_interval);
+    if (needs.goes_on) scheduler.preferred = warp.position;
+    return when;
 }
 
 void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now) {

@@ -137,7 +137,8 @@ void SassEngine::fetch_texture(Warp& warp, std::size_t at, std::uint32_t mask, d
     const auto& texels = warp.state.block->texels;
     MemoryInstruction instruction = accesses_[at];
     instruction.bytes = instruction.element_bytes = warp.state.block->texel_bytes;
-    instruction.fetches = fetches_of(machine_code::dimensions_of_fetch(program_.steps[at]), instruction.bytes);
+    instruction.fetches = fetches_of(load_store_.spec.ports[static_cast<std::size_t>(PathKind::texture)],
+                                     machine_code::dimensions_of_fetch(program_.steps[at]), instruction.bytes);
     auto& addresses = block_state_of_warp_.addresses;
     double done = now + spec_.scheduler.issue_interval, free = done;
     for (std::size_t row = 0; row < texels.front().addresses.size(); row += 2) {

@@ -1,16 +1,17 @@
-// How many issue slots an instruction of machine code takes.
+// How many issue slots an instruction of machine code takes, and which registers it reads.
 #pragma once
 
-#include "sim/machine_code/program.hpp"
+#include "costs/register_ports.hpp"
+#include "sass/instruction.hpp"
 #include "sim/sm/costs.hpp"
-#include "sim/sm/operands.hpp"
-
-#include <cstddef>
 
 namespace gputomo::sim {
 
-/// Issue slots of an instruction that accesses no memory, with those that its register bank conflicts add.
-[[nodiscard]] double compute_slots(const machine_code::MachineProgram& program, std::size_t at, const Cost& cost,
-                                   const OperandBanks& file);
+/// Issue slots of an instruction that accesses no memory.
+[[nodiscard]] double compute_slots(const sass::Instruction& instruction, const Cost& cost,
+                                   const costs::RegisterFile& file);
+
+/// The registers that the instruction reads through the ports of the register file.
+[[nodiscard]] costs::OperandReads operand_reads(const sass::Instruction& instruction);
 
 }  // namespace gputomo::sim

@@ -24,6 +24,7 @@ std::size_t add_warp(Scheduler& scheduler, std::uint32_t warp) {
 
 void remove_warp(Scheduler& scheduler, std::size_t position) {
     const auto at = static_cast<std::ptrdiff_t>(position);
+    scheduler.preferred = kNobody;
     scheduler.warps.erase(scheduler.warps.begin() + at);
     scheduler.issue_numbers.erase(scheduler.issue_numbers.begin() + at);
     scheduler.times.erase(scheduler.times.begin() + at);
@@ -32,9 +33,13 @@ void remove_warp(Scheduler& scheduler, std::size_t position) {
 
 std::size_t choose(const Scheduler& scheduler, double now) {
     const std::size_t count = scheduler.warps.size();
+    const auto can_issue = [&](std::size_t i) {
+        return scheduler.times[i] <= now && scheduler.available[scheduler.resources[i]] <= now;
+    };
+    if (scheduler.preferred < count && can_issue(scheduler.preferred)) return scheduler.preferred;
     std::size_t chosen = count;
     for (std::size_t i = 0; i < count; ++i) {
-        if (scheduler.times[i] > now || scheduler.available[scheduler.resources[i]] > now) continue;
+        if (!can_issue(i)) continue;
         if (chosen == count || scheduler.issue_numbers[i] < scheduler.issue_numbers[chosen]) chosen = i;
     }
     return chosen;
@@ -50,6 +55,7 @@ double next_issue(const Scheduler& scheduler) {
 void note_issue(const SchedulerSpec& spec, Scheduler& scheduler, std::size_t position, double now) {
     scheduler.issue_numbers[position] = ++scheduler.issues;
     scheduler.last_issue = now;
+    scheduler.preferred = kNobody;
     scheduler.free = now + spec.issue_interval;
 }
 

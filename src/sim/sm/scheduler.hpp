@@ -18,6 +18,8 @@ struct SchedulerSpec {
 };
 [[nodiscard]] SchedulerSpec scheduler_spec_of(const machine::Issue& issue);
 
+inline constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
+
 /// The warps of a scheduler. `warps`, `issue_numbers`, `times` and `resources` run in parallel, and the choice of a
 /// warp reads nothing else: it is the simulator's hottest loop.
 struct Scheduler {
@@ -32,6 +34,8 @@ struct Scheduler {
     double last_issue = 0;
     double free = 0;   ///< when the scheduler itself can issue again
     double event = 0;  ///< time of its pending event; kNever: none
+    /// Position of the warp that is chosen first if it can issue; kNobody: none.
+    std::size_t preferred = kNobody;
 };
 
 /// A new warp has no issue time yet. Returns its position.
@@ -39,15 +43,15 @@ std::size_t add_warp(Scheduler& scheduler, std::uint32_t warp);
 /// Warps behind it move up by one position.
 void remove_warp(Scheduler& scheduler, std::size_t position);
 
-/// Loose round robin: of the warps that can issue now, the one whose last issue is longest ago. A warp whose unit was
-/// busy when it would have been chosen is therefore the next to have it. Returns the number of warps where none can
-/// issue.
+/// The preferred warp. If it cannot issue, loose round robin: of the warps that can issue now, the one whose last issue
+/// is longest ago. A warp whose unit was busy when it would have been chosen is therefore the next to have it. Returns
+/// the number of warps where none can issue.
 [[nodiscard]] std::size_t choose(const Scheduler& scheduler, double now);
 
 /// Earliest cycle at which some warp can issue; kNever where all of them wait for other warps.
 [[nodiscard]] double next_issue(const Scheduler& scheduler);
 
-/// The warp at `position` issues now.
+/// The warp at `position` issues now. No warp is preferred then.
 void note_issue(const SchedulerSpec& spec, Scheduler& scheduler, std::size_t position, double now);
 
 /// The scheduler issues nothing else for `slots` issue slots from `now` on.

@@ -21,6 +21,7 @@ std::uint32_t count_of(const machine::Integer& field, const std::string& path, s
 
 SharedBanks::SharedBanks(const machine::SharedMemory& shared)
     : banks_(count_of(shared.banks, "shared.banks", kMostBanks)),
+      paired_reads_(shared.paired_reads.value_or(false)),
       group_(shared.access_group ? count_of(shared.access_group, "shared.access_group", kWarpThreads) : kWarpThreads),
       latency_(need_cycles(shared.latency, "shared.latency")),
       conflict_cost_(shared.conflict_cost ? need_cycles(shared.conflict_cost, "shared.conflict_cost") : 0) {
@@ -78,7 +79,7 @@ SharedBanks::Access SharedBanks::access(const std::array<std::uint64_t, 32>& add
     // A group moves group_ x 4 bytes, so that it has fewer threads where their elements are wider.
     std::uint32_t threads = std::max<std::uint32_t>(1, group_ * 4 / std::max<std::uint32_t>(4, request.bytes));
     // Twice as many where each thread reads with a neighbour, or with the next but one.
-    if (request.pairs && threads < group_ && group_ == kWarpThreads &&
+    if (paired_reads_ && request.loads && threads < group_ && group_ == kWarpThreads &&
         (are_pairs(addresses, mask, 1) || are_pairs(addresses, mask, 2)))
         threads *= 2;
     for (std::uint32_t first = 0; first < kWarpThreads; first += threads) {

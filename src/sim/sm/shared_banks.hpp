@@ -22,8 +22,7 @@ public:
     struct Request {
         std::uint32_t bytes = 4;  ///< of each thread
         bool broadcasts = true;   ///< a word that several threads want is served once; false for atomics
-        /// Words of 8 and 16 bytes take half as long where the threads ask for them in pairs, as loads of an H100 do.
-        bool pairs = false;
+        bool loads = false;       ///< its threads may read in pairs (shared.paired_reads)
     };
     /// One access by the lanes in `mask`. Threads of a group that touch different words of one bank are served one
     /// after the other (Volkov 2016, 2.6).
@@ -39,6 +38,7 @@ private:
                                         Request request) const;
 
     std::uint32_t banks_ = 0;
+    bool paired_reads_ = false;
     std::uint64_t row_ = 0;  ///< words from one row of a bank to the next
     std::uint32_t width_shift_ = 0;
     std::uint32_t group_ = 0;

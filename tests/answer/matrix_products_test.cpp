@@ -1,0 +1,34 @@
+// FP32 matrix products beside what an H100 took for them.
+#include "answer/predicted.hpp"
+#include "capture/capture.hpp"
+#include "machine/json.hpp"
+#include "sim/completion.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace gputomo::answer {
+namespace {
+
+/// gpc__cycles_elapsed.max of Nsight Compute, median of four launches on an H100 (132 SMs, as an H200).
+constexpr std::array kMeasured{289'800.0, 196'600.0};
+constexpr double kWithin = 0.1;
+
+GpuMaker h200() {
+    return [] {
+        return sim::make_device(sim::completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine, {});
+    };
+}
+
+TEST(MatrixProducts, ArePredictedWithinTenPercent) {
+    const auto capture = capture::load(GPUTOMO_SOURCE_DIR "/tests/answer/fixtures/sgemm");
+    ASSERT_EQ(capture.launches.size(), kMeasured.size());
+    for (std::size_t i = 0; i < kMeasured.size(); ++i) {
+        const auto found = predict_captured(h200(), capture, capture.launches[i], {}, "h200");
+        EXPECT_NEAR(found.profiler_cycles / kMeasured[i], 1, kWithin) << found.kernel << ": " << found.limiter;
+    }
+}
+
+}  // namespace
+}  // namespace gputomo::answer
