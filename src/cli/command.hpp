@@ -32,7 +32,7 @@ void add_surface(CLI::App& parent, Action& action);
 void add_manual(CLI::App& parent, Action& action);
 
 inline constexpr AddCommand kCommands[] = {
-    add_list,      add_scan,     add_report,  add_run,     add_diff,    add_history,  add_export, add_validate,
+    add_list,      add_scan,     add_report,  add_run,     add_diff,     add_history, add_export,   add_validate,
     add_reproduce, add_simulate, add_predict, add_capture, add_accuracy, add_surface, add_evaluate, add_manual,
 };
 

@@ -1,5 +1,5 @@
-#include "answer/predicted.hpp"
-#include "answer/simulated.hpp"
+#include "answer/predict.hpp"
+#include "answer/simulate.hpp"
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
@@ -9,6 +9,7 @@
 #include "compare/suites/accuracy.hpp"
 #include "compare/suites/accuracy_json.hpp"
 #include "files/output_file.hpp"
+#include "launch/captured/captured_launch.hpp"
 #include "units/error.hpp"
 #include "units/workers.hpp"
 
@@ -65,7 +66,8 @@ std::vector<compare::SuiteEntry> entries_to_score(const AccuracyOptions& options
 /// Answers the entries one by one, several at the same time, and keeps each answer in the file of --results.
 class Scorer {
 public:
-    Scorer(const AccuracyOptions& options, std::vector<compare::SuiteEntry> entries) : options_(options) {
+    Scorer(const AccuracyOptions& options, std::vector<compare::SuiteEntry> entries)
+        : options_(options), machine_(open_simulated(options.device, options.seed, 0)->machine()) {
         const auto command = origin_of_command();
         origin_ = {.version = command.version,
                    .commit = command.commit,
@@ -140,17 +142,18 @@ private:
     }
 
     void answer(const Task& task) {
-        compare::Answer given;
+        compare::EntryAnswer given;
         std::optional<std::string> lost;  // unknown where the capture cannot be read
         const auto start = std::chrono::steady_clock::now();
         try {
             const auto folder = compare::capture_folder(options_.captures, task.scored->entry);
             if (!std::filesystem::exists(folder)) throw InputError("it was not captured");
             const auto captured = capture::load(folder);
-            const auto& launch = compare::launch_of(captured, task.scored->entry);
-            lost = launch::lost_by_reduction(launch);
-            given =
-                task.method == compare::Method::simulation ? simulated(captured, launch) : predicted(captured, launch);
+            const auto& recorded = compare::launch_of(captured, task.scored->entry);
+            lost = launch::lost_by_reduction(recorded);
+            const auto launch = launch::captured_launch(captured, recorded);
+            given = compare::entry_answer(task.method == compare::Method::simulation ? simulated(launch)
+                                                                                     : predicted(launch));
         } catch (const Error& error) {
             given.failure = error.what();
         }
@@ -162,31 +165,21 @@ private:
         if (!options_.results.empty()) files::write_whole(options_.results, json().dump(2) + "\n");
     }
 
-    [[nodiscard]] auto gpu_maker() const {
-        return [this] { return open_simulated(options_.device, options_.seed, 0); };
-    }
-
-    [[nodiscard]] compare::Answer simulated(const capture::Capture& captured, const capture::Launch& launch) const {
-        answer::SimulationRequest request{.time_limit = std::chrono::milliseconds(options_.time_limit_ms)};
+    [[nodiscard]] answer::Answer simulated(const launch::Launch& launch) const {
+        answer::SimulationRequest request{.seed = options_.seed,
+                                          .time_limit = std::chrono::milliseconds(options_.time_limit_ms)};
         if (!options_.whole) request.sampling = sim::SamplingPlan{options_.sample_above};
-        const auto result = answer::simulate(gpu_maker(), captured, launch, request);
-        return {.cycles = static_cast<double>(result.counters.profiler_cycles),
-                .instructions = static_cast<double>(result.counters.warp_instructions),
-                .dram_bytes = static_cast<double>(result.counters.dram_bytes),
-                .blocks = result.blocks};
+        return answer::simulate(launch, {machine_, options_.device}, request);
     }
 
-    [[nodiscard]] compare::Answer predicted(const capture::Capture& captured, const capture::Launch& launch) const {
-        const launch::Sampling sampling{.seed = options_.seed,
-                                        .time_limit = std::chrono::milliseconds(options_.time_limit_ms)};
-        const auto result = answer::predict_captured(gpu_maker(), captured, launch, sampling, options_.device);
-        return {.cycles = result.profiler_cycles,
-                .instructions = result.instructions,
-                .dram_bytes = result.bytes.dram_read + result.bytes.dram_written,
-                .limiter = compare::predicted_limiter(result)};
+    [[nodiscard]] answer::Answer predicted(const launch::Launch& launch) const {
+        return answer::predict(
+            launch, {machine_, options_.device},
+            {.seed = options_.seed, .time_limit = std::chrono::milliseconds(options_.time_limit_ms)});
     }
 
     const AccuracyOptions& options_;
+    machine::Machine machine_;
     compare::AccuracyOrigin origin_;
     std::vector<compare::Scored> scored_;
     std::mutex mutex_;
@@ -199,7 +192,6 @@ int run_accuracy(const AccuracyOptions& options) {
         files::refuse_inputs(option, file, options.suites);
         files::check_writable_file(file);
     }
-    (void)open_simulated(options.device, options.seed, 0);  // a wrong name is no failure of each entry
     Scorer scorer(options, entries_to_score(options));
     scorer.run();
     const std::string page = compare::accuracy_page(scorer.scored(), options.device, options.gpu);

@@ -1,10 +1,12 @@
+#include "answer/predict.hpp"
+#include "cli/answers.hpp"
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/kernel_arguments.hpp"
+#include "cli/inputs/launches.hpp"
 #include "cli/inputs/machine_code.hpp"
 #include "cli/inputs/machines.hpp"
 #include "cli/inputs/origin.hpp"
 #include "cli/options.hpp"
-#include "cli/predict_launch.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/progress.hpp"
@@ -27,6 +29,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 
@@ -156,11 +159,11 @@ scan::MeasuredKernel measure_entry(const PredictOptions& options, results::Origi
     const auto& measure = options.measure;
     const auto text = read_file(options.file, "a PTX file");
     const auto parsed = ptx::parse(text, options.file);
-    const auto& signature = find_kernel(parsed, options.kernel, options.file);
+    const auto& kernel = find_kernel(parsed, options.kernel, options.file);
     const auto device = open_device(measure.device, measure.seed, measure.noise);
     const auto shape = launch_shape(measure.shape, *device);
     const auto module = device->load(text);
-    auto arguments = kernel_arguments(measure.arguments, signature, *device);
+    const auto arguments = place_arguments(parse_arguments(measure.arguments, signature_of(kernel)), *device);
     origin = origin_on(*device);
     auto measured = compare::measure_kernel(*device, *module, options.kernel,
                                             {shape.grid, shape.block, Bytes{measure.shared}, arguments.packed});
@@ -189,17 +192,33 @@ int print_beside(const PredictOptions& options, const compare::KernelComparison&
 }
 
 LaunchOptions launch_of(const PredictOptions& options) {
-    const auto& launch = options.measure;
     return {.file = options.file,
             .kernel = options.kernel,
-            .machine = options.machine,
-            .shape = launch.shape,
-            .arguments = launch.arguments,
+            .shape = options.measure.shape,
+            .arguments = options.measure.arguments,
             .launches = options.launches,
-            .shared = launch.shared,
-            .seed = launch.seed,
-            .time_limit_ms = options.time_limit_ms,
-            .json = options.json};
+            .shared = options.measure.shared};
+}
+
+/// Predicts launches of a file or a capture by executing sampled blocks of them.
+int predict_launches(const PredictOptions& options, bool of_capture) {
+    capture::Capture captured;
+    if (of_capture) captured = capture::load(options.file);
+    const auto& name = options.machine;
+    const auto gpu = open_simulated(name.starts_with("sim:") ? name : "sim:" + name, options.measure.seed, 0);
+    check_machine_code(*gpu, "--machine " + name, "such a GPU, or --static for a PTX file or a listing");
+    const launch::Sampling sampling{.seed = options.measure.seed,
+                                    .time_limit = std::chrono::milliseconds(options.time_limit_ms)};
+    const auto answer = [&](const launch::Launch& launch) {
+        return answer::predict(launch, {gpu->machine(), name}, sampling);
+    };
+    if (of_capture) return print_answers_of_capture(captured, launch_of(options), answer, options.json);
+    const CodeOptions code{.machine_code = true,
+                           .needed_by = "predict",
+                           .otherwise = is_machine_code_file(options.file)
+                                            ? "give a cubin for sm_90, or install the CUDA toolkit"
+                                            : "give a cubin for sm_90, install the CUDA toolkit, or use --static"};
+    return print_answer(launch_of_file(launch_of(options), code, *gpu), answer, options.json);
 }
 
 /// What the file is and how it is predicted: a bit of PredictOptions::usage.
@@ -236,8 +255,8 @@ int run_prediction(const PredictOptions& options) {
             fmt::format("--static: {} is machine code; expected a PTX file or a listing of cuobjdump", options.file));
     switch (way) {
         case kBuiltIn: return run_workloads(options, compare::workloads_named(options.file));
-        case kOfCapture: return predict_launches_of_capture(launch_of(options));
-        case kOfLaunch: return predict_launch_of_file(launch_of(options));
+        case kOfCapture: return predict_launches(options, true);
+        case kOfLaunch: return predict_launches(options, false);
         default: return print_static_prediction(options);
     }
 }

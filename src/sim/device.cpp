@@ -196,7 +196,7 @@ public:
     device::LaunchResult run(const LoadedMachineCode& kernel, const device::Launch& launch);
     /// How many threads of a block the registers allow.
     [[nodiscard]] int most_threads(int registers_per_thread, int asked) const;
-    [[nodiscard]] DeviceMemory& memory() override { return memory_; }
+    [[nodiscard]] DeviceMemory& memory() { return memory_; }
     [[nodiscard]] const CostModel& costs() const { return costs_; }
     [[nodiscard]] const machine::Machine& machine() const override { return machine_; }
     std::byte* at(device::Address address, std::size_t bytes, std::string_view call) {

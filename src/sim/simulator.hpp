@@ -22,8 +22,6 @@ struct Options {
     Noise noise;
 };
 
-class DeviceMemory;
-
 /// What a launch executed.
 struct ExecutedCode {
     enum class Language : std::uint8_t { ptx, sass };
@@ -43,8 +41,6 @@ public:
     virtual void allocate_at(device::Address address, Bytes size) = 0;
     /// Makes a texture object that kernels find by this handle. Throws InputError where it cannot be simulated.
     virtual void texture_at(device::Texture handle, const TextureObject& texture) = 0;
-    /// Its memory and its description, for executing code without timing.
-    [[nodiscard]] virtual DeviceMemory& memory() = 0;
     [[nodiscard]] virtual const machine::Machine& machine() const = 0;
     /// From now on, launches are sampled as the plan says; without one they are simulated as a whole, as they are from
     /// the start. A sampled launch leaves memory incomplete: copy_to_host() then throws DeviceError.

@@ -1,6 +1,7 @@
 // FP32 matrix products beside what an H100 took for them.
-#include "answer/predicted.hpp"
+#include "answer/predict.hpp"
 #include "capture/capture.hpp"
+#include "launch/captured/captured_launch.hpp"
 #include "machine/json.hpp"
 #include "sim/completion.hpp"
 
@@ -15,18 +16,13 @@ namespace {
 constexpr std::array kMeasured{289'800.0, 196'600.0};
 constexpr double kWithin = 0.1;
 
-GpuMaker h200() {
-    return [] {
-        return sim::make_device(sim::completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine, {});
-    };
-}
-
 TEST(MatrixProducts, ArePredictedWithinTenPercent) {
     const auto capture = capture::load(GPUTOMO_SOURCE_DIR "/tests/answer/fixtures/sgemm");
+    const auto h200 = sim::completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine;
     ASSERT_EQ(capture.launches.size(), kMeasured.size());
     for (std::size_t i = 0; i < kMeasured.size(); ++i) {
-        const auto found = predict_captured(h200(), capture, capture.launches[i], {}, "h200");
-        EXPECT_NEAR(found.profiler_cycles / kMeasured[i], 1, kWithin) << found.kernel << ": " << found.limiter;
+        const auto found = predict(launch::captured_launch(capture, capture.launches[i]), {h200, "h200"}, {});
+        EXPECT_NEAR(found.time.cycles / kMeasured[i], 1, kWithin) << found.launch.kernel;
     }
 }
 

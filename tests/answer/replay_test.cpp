@@ -1,9 +1,10 @@
 // Captures that are replayed and reduced. The kernels are those of fixtures/replayed.cu.
-#include "answer/simulated.hpp"
+#include "answer/simulate.hpp"
 #include "capture/folder.hpp"
 #include "capture/reduce/reduce.hpp"
-#include "launch/captured/prune.hpp"
-#include "launch/captured/replayed_launch.hpp"
+#include "launch/captured/captured_launch.hpp"
+#include "launch/prepared_launch.hpp"
+#include "launch/prune.hpp"
 #include "machine/json.hpp"
 #include "sim/completion.hpp"
 #include "units/error.hpp"
@@ -108,8 +109,8 @@ protected:
     }
 
     static sim::machine_code::Executed run(const Capture& from) {
-        const launch::ReplayedLaunch replayed(from, from.launches.back());
-        return sim::machine_code::run(replayed.program(), replayed.launch(), replayed.memory());
+        const launch::PreparedLaunch prepared(launch::captured_launch(from, from.launches.back()));
+        return sim::machine_code::run(prepared.program(), prepared.launch(), prepared.memory());
     }
     static void expect_same_execution(const Capture& one, const Capture& other) {
         const auto a = run(one), b = run(other);
@@ -117,16 +118,15 @@ protected:
         EXPECT_EQ(a.thread_instructions, b.thread_instructions);
         EXPECT_GT(a.total, 0U);
     }
-    /// A simulated H200, as --device sim:h200 makes it.
-    static std::unique_ptr<sim::SimulatedDevice> h200() {
-        return sim::make_device(sim::completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine, {});
-    }
-    Simulated simulated(bool compares_results) {
-        return simulate(h200, capture_, last(), {.compares_results = compares_results});
+    /// Simulates the last launch on an H200, as --device sim:h200 does.
+    Answer simulated(bool compares_results) {
+        static const auto machine = sim::completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine;
+        return simulate(launch::captured_launch(capture_, last()), {machine, "sim:h200"},
+                        {.compares_results = compares_results});
     }
     static std::string refusal(const Capture& from) {
         try {
-            const launch::ReplayedLaunch replayed(from, from.launches.back());
+            const launch::PreparedLaunch prepared(launch::captured_launch(from, from.launches.back()));
         } catch (const InputError& error) {
             return error.what();
         }
@@ -141,12 +141,13 @@ protected:
 TEST_F(Replay, RunsALaunchAtItsAddressesAndFindsTheFirstByteThatDiffers) {
     launch_gather(4);
     last().results = {stored(kOut, bytes_of(expected_))};
-    const launch::ReplayedLaunch replayed(capture_, last());
-    (void)sim::machine_code::run(replayed.program(), replayed.launch(), replayed.memory());
-    capture::MemoryReader reader(capture_);
-    EXPECT_THAT(replayed.compare(*last().results, reader), IsEmpty());
+    const auto launch = launch::captured_launch(capture_, last());
+    const launch::PreparedLaunch prepared(launch);
+    (void)sim::machine_code::run(prepared.program(), prepared.launch(), prepared.memory());
+    EXPECT_THAT(prepared.compare(*launch.results), IsEmpty());
     expected_[77] = -expected_[77];
-    const auto different = replayed.compare({stored(kOut, bytes_of(expected_))}, reader);
+    last().results = {stored(kOut, bytes_of(expected_))};
+    const auto different = prepared.compare(*launch::captured_launch(capture_, last()).results);
     ASSERT_THAT(different, SizeIs(1));
     EXPECT_EQ(different[0].offset, 4 * 77 + 3U);  // the sign is in the last byte
     EXPECT_EQ(different[0].bytes, 1U);
@@ -161,13 +162,14 @@ TEST_F(Replay, ConstantsAndVariablesOfTheModuleHaveTheirContent) {
             stored(0x7fc500000400, bytes_of(factors), "variable", "factors"),
             stored(0x7fc600000200, bytes_of(launches), "variable", "launches")},
            kOut);
-    const launch::ReplayedLaunch replayed(capture_, last());
-    (void)sim::machine_code::run(replayed.program(), replayed.launch(), replayed.memory());
+    const auto launch = launch::captured_launch(capture_, last());
+    const launch::PreparedLaunch prepared(launch);
+    (void)sim::machine_code::run(prepared.program(), prepared.launch(), prepared.memory());
     std::vector<float> out(128);
-    std::memcpy(out.data(), replayed.bytes_of((*last().buffers)[0]), 4 * out.size());
+    std::memcpy(out.data(), prepared.bytes_of(prepared.buffers()[0]), 4 * out.size());
     for (std::size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], static_cast<float>(factors[i % 4]));
     std::uint32_t count = 0;
-    std::memcpy(&count, replayed.memory().resolve(0x7fc600000200, 4), sizeof count);
+    std::memcpy(&count, prepared.memory().resolve(0x7fc600000200, 4), sizeof count);
     EXPECT_EQ(count, 41U);
 }
 
@@ -175,13 +177,13 @@ TEST_F(Replay, SimulatesALaunchWithTimingAndComparesItsResults) {
     launch_gather(4);
     last().results = {stored(kOut, bytes_of(expected_))};
     const auto same = simulated(true);
-    EXPECT_THAT(same.differences, IsEmpty());
-    EXPECT_GT(same.counters.cycles, 0U);
-    EXPECT_EQ(same.counters.warp_instructions, run(capture_).total);
-    EXPECT_EQ(same.code.language, sim::ExecutedCode::Language::sass);
+    EXPECT_THAT(*same.differences, IsEmpty());
+    EXPECT_GT(same.time.cycles, 0);
+    EXPECT_EQ(same.work.warp_instructions, static_cast<double>(run(capture_).total));
+    EXPECT_TRUE(same.coverage.machine_code);
     expected_[5] += 1;
     last().results = {stored(kOut, bytes_of(expected_))};
-    EXPECT_THAT(simulated(true).differences, SizeIs(1));
+    EXPECT_THAT(*simulated(true).differences, SizeIs(1));
     last().results.reset();
     EXPECT_THROW((void)simulated(true), InputError);
 }
@@ -196,9 +198,9 @@ TEST_F(Replay, SimulatesConstantsAndVariables) {
            kOut);
     last().results = {stored(kOut, bytes_of(out)),
                       stored(0x7fc600000200, bytes_of(std::vector<std::uint32_t>{41}), "variable", "launches")};
-    EXPECT_THAT(simulated(true).differences, IsEmpty());
+    EXPECT_THAT(*simulated(true).differences, IsEmpty());
     last().results->back() = stored(0x7fc600000200, bytes_of(std::vector<std::uint32_t>{40}), "variable", "launches");
-    const auto differences = simulated(true).differences;
+    const auto differences = *simulated(true).differences;
     ASSERT_THAT(differences, SizeIs(1));
     EXPECT_EQ(differences[0].buffer, "the variable 'launches'");
 }
@@ -306,11 +308,11 @@ TEST_F(Replay, TextureObjectsReadTheirBuffers) {
     texture.outside.fill(capture::TextureOutside::clamp);
     last().textures = {texture};
     last().results = {stored(kOut, bytes_of(expected_))};
-    EXPECT_THAT(simulated(true).differences, IsEmpty());
-    capture::MemoryReader reader(capture_);
-    const launch::ReplayedLaunch replayed(capture_, last());
-    (void)sim::machine_code::run(replayed.program(), replayed.launch(), replayed.memory());
-    EXPECT_THAT(replayed.compare(*last().results, reader), IsEmpty());
+    EXPECT_THAT(*simulated(true).differences, IsEmpty());
+    const auto launch = launch::captured_launch(capture_, last());
+    const launch::PreparedLaunch prepared(launch);
+    (void)sim::machine_code::run(prepared.program(), prepared.launch(), prepared.memory());
+    EXPECT_THAT(prepared.compare(*launch.results), IsEmpty());
     // The texels steer nothing.
     const auto small = reduced();
     EXPECT_EQ(small.launches.back().reduction->whole, "");

@@ -311,7 +311,7 @@ TEST_F(Errors, MachineCodeThatCannotBeSimulatedIsNamed) {
     refused({cubin, "--kernel", "k"}, {"vector_add.cubin: no kernel 'k'", "one of vector_add"});
     refused({cubin, "--kernel", "vector_add", "--device", "sim:gtx980"},
             {"vector_add.cubin: machine code is executed on compute capability 9.0 only, and GeForce GTX 980 has 5.2; "
-             "expected a PTX file, or a --device of that compute capability"});
+             "expected a PTX file, or a GPU of that compute capability"});
     refused({cubin, "--kernel", "vector_add", "--code", "ptx"}, {"--code ptx: ", "is a cubin"});
     refused({cubin, "--kernel", "vector_add", "--arg", "buf:4"},
             {"found 1 arguments; expected 3", "vector_add(8 bytes, 8 bytes, 8 bytes)"});
@@ -345,7 +345,7 @@ TEST_F(Errors, PtxIsCompiledByThePtxasOnThePath) {
     EXPECT_THAT(refused.err, AllOf(HasSubstr("good.ptx: "), HasSubstr("ptxas refuses it"), HasSubstr("line 1")));
     write("tools/ptxas", "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\n/bin/cp " +
                              source("tests/machine_code/fixtures/vector_add.cubin") + " \"$1\"\n");
-    EXPECT_THAT(simulate(path("tools")).err, HasSubstr("module has no kernel 'k'"));
+    EXPECT_THAT(simulate(path("tools")).err, HasSubstr("it has no kernel 'k'"));
 }
 
 TEST_F(Errors, ArgumentsThatDoNotFitTheKernelAreRefused) {

@@ -49,7 +49,7 @@ protected:
 TEST_F(Fatbins, SimulateTakesMachineCodeBeforePtx) {
     const auto both = simulated("both", false, {"--device", "sim:h200"});
     EXPECT_EQ(both.code, 0) << both.err;
-    EXPECT_THAT(both.out, HasSubstr("code sass"));
+    EXPECT_THAT(both.out, HasSubstr("from machine code"));
     EXPECT_EQ(simulated("both", true, {"--device", "sim:h200", "--code", "ptx"}).code, 0);
     EXPECT_EQ(simulated("both", true, {"--device", "sim:gtx980"}).code, 0);
     EXPECT_EQ(simulated("ptx", true, {}).code, 0);

@@ -66,14 +66,14 @@ TEST(Accuracy, JudgesTheLimiterOfPredictions) {
     }
     all[1].entry.counters["gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"] = 59;
     EXPECT_EQ(measured_limiter(all[1].entry), "latency");
-    predict::LaunchPrediction prediction;
-    EXPECT_EQ(predicted_limiter(prediction), "latency");
-    prediction.used = {.sm = 0.5, .l1 = 0.3, .l2 = 0.7, .dram = 0.8};
-    EXPECT_EQ(predicted_limiter(prediction), "DRAM");
-    prediction.used.l1 = 0.9;
-    EXPECT_EQ(predicted_limiter(prediction), "L1");
-    prediction.used = {.sm = 0.59, .l1 = 0.3, .l2 = 0.2, .dram = 0.1};
-    EXPECT_EQ(predicted_limiter(prediction), "latency");
+    answer::Limiter limiter;
+    EXPECT_EQ(limiter_by_use(limiter), "latency");
+    limiter = {.used_sm = 0.5, .used_l1 = 0.3, .used_l2 = 0.7, .used_dram = 0.8};
+    EXPECT_EQ(limiter_by_use(limiter), "DRAM");
+    limiter.used_l1 = 0.9;
+    EXPECT_EQ(limiter_by_use(limiter), "L1");
+    limiter = {.used_sm = 0.59, .used_l1 = 0.3, .used_l2 = 0.2, .used_dram = 0.1};
+    EXPECT_EQ(limiter_by_use(limiter), "latency");
     for (auto& one : all) one.answer(Method::prediction) = {.cycles = 1000, .seconds = 2, .limiter = "DRAM"};
     const auto accuracy = accuracy_of(all, Method::prediction);
     EXPECT_EQ(accuracy.limiters, 2U);

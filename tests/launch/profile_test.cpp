@@ -1,11 +1,9 @@
 // Profiles of launches: counts that the kernels of fixtures/profiled.cu make known, and what is refused.
 #include "launch/profile/profile.hpp"
-#include "device/cubin.hpp"
-#include "launch/profile/loaded_kernel.hpp"
+#include "launch/prepared_launch.hpp"
 #include "machine/json.hpp"
 #include "predict/launch/launch_prediction.hpp"
 #include "sim/completion.hpp"
-#include "sim/simulator.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
 
@@ -13,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -43,13 +42,22 @@ class Profile : public testing::Test {
 protected:
     static void SetUpTestSuite() {
         code_ = read_file(GPUTOMO_SOURCE_DIR "/tests/launch/fixtures/profiled.cubin", "a cubin");
-        gpu_ = sim::make_device(sim::completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine, {});
+        machine_ = sim::completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine;
     }
-    static void TearDownTestSuite() { gpu_.reset(); }
 
-    device::Address buffer(std::int64_t bytes) {
-        buffers_.push_back(std::make_unique<device::Buffer>(*gpu_, Bytes(bytes)));
-        return buffers_.back()->address();
+    /// Memory of zeros for the launches that follow.
+    device::Address buffer(std::uint64_t bytes) {
+        constexpr device::Address kFirst = 0x7fc000000000, kApart = 1 << 28;
+        buffers_.push_back({.name = "buffer", .bytes = bytes, .address = kFirst + buffers_.size() * kApart});
+        return *buffers_.back().address;
+    }
+
+    /// Gives the last buffer its content.
+    template <class T>
+    void hold(const std::vector<T>& values) {
+        buffers_.back().fill = [values](std::span<std::byte> to) {
+            std::memcpy(to.data(), values.data(), values.size() * sizeof(T));
+        };
     }
 
     template <class... Arguments>
@@ -60,28 +68,29 @@ protected:
     template <class... Arguments>
     LaunchProfile profiled_within(const Sampling& sampling, const std::string& kernel, device::Dim3 grid,
                                   device::Dim3 block, Arguments... arguments) {
-        const device::Cubin cubin(std::as_bytes(std::span(code_)));
-        const auto program = load_kernel(*gpu_, cubin, kernel);
-        device::Arguments packed;
-        (packed.add(arguments), ...);
-        const auto parameters = parameter_space(program, packed);
-        std::vector<MemoryRange> known;
-        for (const auto& buffer : buffers_)
-            known.push_back({buffer->address(), static_cast<std::uint64_t>(buffer->size().count())});
-        return profile_launch(
-            {program, {.grid = grid, .block = block, .parameters = parameters}, gpu_->memory(), known}, gpu_->machine(),
-            sampling);
+        Launch launch{.code = code_, .kernel = kernel, .grid = grid, .block = block, .buffers = buffers_};
+        const auto add = [&](const auto& value) {
+            const auto* const bytes = reinterpret_cast<const std::byte*>(&value);
+            const auto end =
+                launch.arguments.empty() ? 0 : launch.arguments.back().offset + launch.arguments.back().bytes.size();
+            launch.arguments.push_back({.offset = (end + sizeof value - 1) / sizeof value * sizeof value,
+                                        .bytes = {bytes, bytes + sizeof value}});
+        };
+        (add(arguments), ...);
+        prepared_ = std::make_unique<PreparedLaunch>(launch);
+        return profile_launch(*prepared_, machine_, sampling);
     }
 
     template <class... Arguments>
     predict::LaunchPrediction predicted(const std::string& kernel, device::Dim3 grid, device::Dim3 block,
                                         Arguments... arguments) {
-        return predict::predict_launch(profiled(kernel, grid, block, arguments...), gpu_->machine(), "h200");
+        return predict::predict_launch(profiled(kernel, grid, block, arguments...), machine_, "h200");
     }
 
     static inline std::string code_;
-    static inline std::unique_ptr<sim::SimulatedDevice> gpu_;
-    std::vector<std::unique_ptr<device::Buffer>> buffers_;
+    static inline machine::Machine machine_;
+    std::vector<Buffer> buffers_;
+    std::unique_ptr<PreparedLaunch> prepared_;  ///< the last one
 };
 
 TEST_F(Profile, LoopRunsAsOftenAsAnArgumentSays) {
@@ -163,13 +172,16 @@ TEST_F(Profile, ConstantsAndStoresOccupyTheirStages) {
 }
 
 TEST_F(Profile, BlocksDoNotSeeWhatOthersWriteAndMemoryStaysAsItWas) {
-    const auto count = buffer(4), out = buffer(1 << 20);
-    buffers_[0]->write(std::vector<int>{5});
+    const auto count = buffer(4);
+    hold(std::vector<int>{5});
+    const auto out = buffer(1 << 20);
     const auto profile = profiled("chain", {200}, {32}, count, out);
     EXPECT_GE(profile.sampled.size(), 8U);
     const double first = profile.sampled.front().instructions;
     EXPECT_THAT(profile.sampled, Each(Field(&BlockCounts::instructions, first)));
-    EXPECT_EQ(buffers_[0]->read<int>(1).front(), 5);
+    int after = 0;
+    std::memcpy(&after, prepared_->bytes_of(prepared_->buffers()[0]), sizeof after);
+    EXPECT_EQ(after, 5);
     EXPECT_THAT(profile.assumptions, Contains(HasSubstr("each sampled block starts with the memory")));
 }
 
@@ -196,10 +208,11 @@ TEST_F(Profile, BlocksWhoseLengthDependsOnOthersAreRefused) {
     std::iota(order.begin(), order.end(), 0U);
     std::shuffle(order.begin(), order.end(), std::mt19937(1));
     for (unsigned i = 0; i < kElements; ++i) list[order[i]] = order[(i + 1) % kElements];
-    buffers_[0]->write(list);
+    hold(list);
     EXPECT_THAT(message_of([&] {
-                    (void)profiled_within({.time_limit = std::chrono::seconds(5), .most_events = 4'000'000}, "shorten",
-                                          {kElements / 256}, {256}, next, 0U);
+                    (void)profiled_within(
+                        {.time_limit = std::chrono::minutes(4), .most_instructions = 2.5e6, .most_events = 2'000'000},
+                        "shorten", {kElements / 256}, {256}, next, 0U);
                 }),
                 testing::AllOf(HasSubstr("kernel 'shorten'"), HasSubstr("gputomo simulate")));
 }

@@ -110,7 +110,7 @@ def statement(table):
           for method in ("simulate", "predict")}
     bound = round(100 * max(bounds[method] for bounds in table["bounds"].values() for method in bounds))
     return (f"Of {of['simulate'][1]} small kernels of its own with cold caches, `simulate` answers "
-            f"{of['simulate'][0]} and `predict` {of['predict'][0]} within {bound}% of an H100's cycles")
+            f"{of['simulate'][0]} and `predict` {of['predict'][0]} within {bound}% of an H200's cycles")
 
 
 def rows(table):

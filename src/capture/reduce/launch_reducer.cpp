@@ -87,8 +87,8 @@ std::string LaunchReducer::guess(bool executable, Watch::Clock::time_point deadl
             leave_out_for(blocks, parts);
             approximate(blocks, parts, totals_for(blocks, parts));
             if (!difference_.empty())
-                return fmt::format("{} of {} blocks were compared", blocks.size(), replayed_.launch().grid.count());
-            return fmt::format("{} of {} blocks execute the same", blocks.size(), replayed_.launch().grid.count());
+                return fmt::format("{} of {} blocks were compared", blocks.size(), prepared_.launch().grid.count());
+            return fmt::format("{} of {} blocks execute the same", blocks.size(), prepared_.launch().grid.count());
         } catch (const DeviceError&) {  // these blocks take too long too
         }
     }
@@ -123,7 +123,7 @@ std::string LaunchReducer::try_other_contents() {
             "what is executed depends on contents that were not captured; capture the launch again "
             "with a larger --max-memory");
     return fmt::format("{} of {} blocks execute the same with other numbers{}", blocks.size(),
-                       replayed_.launch().grid.count(), same_with(Held::zero) ? " and with zeros" : ", not with zeros");
+                       prepared_.launch().grid.count(), same_with(Held::zero) ? " and with zeros" : ", not with zeros");
 }
 
 bool LaunchReducer::leave_out(const std::vector<Part>& parts, const Digests& whole) {
@@ -140,11 +140,11 @@ bool LaunchReducer::leave_out(const std::vector<Part>& parts, const Digests& who
 
 std::uint64_t LaunchReducer::run(const std::vector<std::uint64_t>& blocks, Watch& watch, std::uint64_t limit) {
     restore(regions_);
-    auto launch = replayed_.launch();
+    auto launch = prepared_.launch();
     launch.instruction_limit = limit;
     launch.blocks = blocks;
     launch.observer = &watch;
-    return machine_code::run(replayed_.program(), launch, replayed_.memory()).total;
+    return machine_code::run(prepared_.program(), launch, prepared_.memory()).total;
 }
 
 Totals LaunchReducer::totals_for(const std::vector<std::uint64_t>& blocks, const std::vector<Part>& parts) {
@@ -234,7 +234,7 @@ void LaunchReducer::leave_out_for(const std::vector<std::uint64_t>& blocks, cons
 }
 
 std::vector<std::uint64_t> LaunchReducer::first_blocks() const {
-    const std::uint64_t count = replayed_.launch().grid.count();
+    const std::uint64_t count = prepared_.launch().grid.count();
     std::vector<std::uint64_t> blocks;
     for (std::uint64_t i = 0; i < std::min(count, kTried); ++i)
         blocks.push_back(count <= kTried ? i : i * (count - 1) / (kTried - 1));

@@ -3,7 +3,8 @@
 
 #include "capture/capture.hpp"
 #include "capture/reduce/memory_watch.hpp"
-#include "launch/captured/replayed_launch.hpp"
+#include "launch/captured/captured_launch.hpp"
+#include "launch/prepared_launch.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -25,7 +26,9 @@ struct Part {
 class LaunchReducer {
 public:
     LaunchReducer(const Capture& capture, const Launch& launch, Watch::Clock::time_point deadline)
-        : replayed_(capture, launch), deadline_(deadline), regions_(regions_of(replayed_, *launch.buffers)) {}
+        : prepared_(launch::captured_launch(capture, launch)),
+          deadline_(deadline),
+          regions_(regions_of(prepared_, *launch.buffers)) {}
 
     /// Chooses what each unit holds. The launch then executes the same as before. Throws DeviceError for a launch that
     /// cannot be executed, and TimeLimitError for one that takes too long.
@@ -69,7 +72,7 @@ private:
     [[nodiscard]] std::vector<std::uint64_t> first_blocks() const;
     std::vector<Part> parts_of_regions();
 
-    launch::ReplayedLaunch replayed_;
+    launch::PreparedLaunch prepared_;
     Watch::Clock::time_point deadline_;
     std::vector<Region> regions_;
     std::uint64_t instructions_ = 0;

@@ -97,13 +97,13 @@ Region* Watch::region_at(std::uint64_t address) {
     return last_ = found;
 }
 
-std::vector<Region> regions_of(const launch::ReplayedLaunch& launch, const std::vector<Buffer>& buffers) {
+std::vector<Region> regions_of(const launch::PreparedLaunch& launch, const std::vector<Buffer>& buffers) {
     std::vector<Region> regions;
     for (const auto& buffer : buffers) {
         // The constants of a module are not in memory, and its variables are small.
         if (buffer.space == "variable" || buffer.bytes == 0) continue;
         Region region{.buffer = &buffer, .address = buffer.address, .bytes = buffer.bytes};
-        region.at = launch.bytes_of(buffer);
+        region.at = launch.bytes_of({buffer.address, buffer.bytes});
         region.original.assign(region.at, region.at + region.bytes);
         region.held.resize(parts_of(region.bytes, kUnit));
         region.from_file.resize(region.held.size());

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "capture/capture.hpp"
-#include "launch/captured/replayed_launch.hpp"
+#include "launch/prepared_launch.hpp"
 #include "sim/machine_code/run.hpp"
 
 #include <chrono>
@@ -107,7 +107,7 @@ private:
 };
 
 /// The device and host buffers of a launch with content of their own.
-[[nodiscard]] std::vector<Region> regions_of(const launch::ReplayedLaunch& launch, const std::vector<Buffer>& buffers);
+[[nodiscard]] std::vector<Region> regions_of(const launch::PreparedLaunch& launch, const std::vector<Buffer>& buffers);
 
 /// Writes what `original` and `held` say to all dirty pages.
 void restore(std::vector<Region>& regions);

@@ -4,7 +4,7 @@
 #include "capture/name_filter.hpp"
 #include "capture/reduce/kept_memory.hpp"
 #include "capture/reduce/launch_reducer.hpp"
-#include "launch/captured/prune.hpp"
+#include "launch/prune.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>

@@ -10,9 +10,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <span>
 #include <tuple>
+#include <utility>
 
 namespace gputomo::cli {
 namespace {
@@ -23,42 +26,52 @@ bool is_kind_of(std::string_view parameter, std::string_view argument) {
     return parameter.empty() || parameter.starts_with('b') || is_float(parameter) == is_float(argument);
 }
 
-/// A scalar type by its name, and how a value of it is appended to the arguments.
+/// A scalar type by its name, and how its text becomes bytes.
 struct Scalar {
     std::string_view type;
-    void (*add)(device::Arguments&, std::string_view text, const std::string& where);
+    std::vector<std::byte> (*bytes)(std::string_view text, const std::string& where);
 };
 template <class T>
-void add_scalar(device::Arguments& to, std::string_view text, const std::string& where) {
-    to.add(number<T>(text, where));
+std::vector<std::byte> bytes_of(std::string_view text, const std::string& where) {
+    const T value = number<T>(text, where);
+    const auto* const begin = reinterpret_cast<const std::byte*>(&value);
+    return {begin, begin + sizeof value};
 }
-constexpr Scalar kScalars[] = {{"u32", add_scalar<std::uint32_t>}, {"s32", add_scalar<std::int32_t>},
-                               {"u64", add_scalar<std::uint64_t>}, {"s64", add_scalar<std::int64_t>},
-                               {"f32", add_scalar<float>},         {"f64", add_scalar<double>}};
+constexpr Scalar kScalars[] = {{"u32", bytes_of<std::uint32_t>}, {"s32", bytes_of<std::int32_t>},
+                               {"u64", bytes_of<std::uint64_t>}, {"s64", bytes_of<std::int64_t>},
+                               {"f32", bytes_of<float>},         {"f64", bytes_of<double>}};
 
-void add_buffer(const std::string& size_and_file, const std::string& where, device::Device& gpu, KernelArguments& to) {
+launch::Buffer buffer_of(const std::string& size_and_file, const std::string& where) {
     const auto colon = size_and_file.find(':');
     const auto bytes = number<std::int64_t>(std::string_view(size_and_file).substr(0, colon), where);
     if (bytes <= 0) throw InputError(where + ": expected a positive number of bytes");
-    std::string content;
-    if (colon != std::string::npos)
-        content = read_file(size_and_file.substr(colon + 1), "the content of a buffer", std::size_t{4} << 30);
+    launch::Buffer buffer{.name = where, .bytes = static_cast<std::uint64_t>(bytes)};
+    if (colon == std::string::npos) return buffer;
+    auto content = read_file(size_and_file.substr(colon + 1), "the content of a buffer", std::size_t{4} << 30);
     if (content.size() > static_cast<std::size_t>(bytes))
         throw InputError(
             fmt::format("{}: the file has {} bytes; expected at most the size of the buffer", where, content.size()));
-    auto& buffer = to.buffers.emplace_back(gpu, Bytes(bytes));
-    if (!content.empty()) buffer.write(std::span<const char>(content));
-    to.packed.add(buffer.address());
+    buffer.fill = [shared = std::make_shared<const std::string>(std::move(content))](std::span<std::byte> to) {
+        std::memcpy(to.data(), shared->data(), shared->size());
+    };
+    return buffer;
 }
 
-void add_argument(const std::string& text, device::Device& gpu, KernelArguments& to) {
+void add_argument(const std::string& text, KernelArguments& to) {
     const std::string where = "--arg " + text;
     const auto colon = text.find(':');
     if (colon == std::string::npos) throw InputError(where + ": expected TYPE:VALUE or buf:BYTES[:FILE]");
     const std::string type = text.substr(0, colon), rest = text.substr(colon + 1);
-    if (type == "buf") return add_buffer(rest, where, gpu, to);
+    if (type == "buf") {
+        to.values.push_back({.bytes = std::vector<std::byte>(sizeof(device::Address)), .buffer = to.buffers.size()});
+        to.buffers.push_back(buffer_of(rest, where));
+        return;
+    }
     for (const auto& scalar : kScalars)
-        if (scalar.type == type) return scalar.add(to.packed, rest, where);
+        if (scalar.type == type) {
+            to.values.push_back({.bytes = scalar.bytes(rest, where), .buffer = {}});
+            return;
+        }
     throw InputError(fmt::format("{}: no type '{}'; expected u32, s32, u64, s64, f32, f64 or buf", where, type));
 }
 
@@ -90,22 +103,25 @@ Signature signature_of(const device::Cubin& cubin, const std::string& name, cons
     for (const auto& parameter : device::kernel_info(cubin, name).parameters) {
         const auto number = signature.parameters.size();
         out += fmt::format("{}{} bytes", out.empty() ? "" : ", ", parameter.bytes);
-        signature.parameters.push_back({fmt::format("parameter {}", number), parameter.bytes, {}});
+        signature.parameters.push_back({fmt::format("parameter {}", number), parameter.bytes, {}, parameter.offset});
     }
     signature.text = fmt::format("{}({})", name, out);
     return signature;
 }
 
-KernelArguments kernel_arguments(const std::vector<std::string>& texts, const Signature& signature,
-                                 device::Device& gpu) {
+KernelArguments parse_arguments(const std::vector<std::string>& texts, const Signature& signature) {
     if (texts.size() != signature.parameters.size())
         throw InputError(fmt::format("--arg: found {} arguments; expected {}, one for each parameter of {}",
                                      texts.size(), signature.parameters.size(), signature.text));
     KernelArguments arguments;
+    std::uint64_t end = 0;  // of the arguments before
     for (std::size_t i = 0; i < texts.size(); ++i) {
-        add_argument(texts[i], gpu, arguments);
-        const auto given = arguments.packed.bytes().size() - arguments.packed.offsets()[i];
+        add_argument(texts[i], arguments);
+        auto& argument = arguments.values.back();
+        const auto given = argument.bytes.size();
         const auto& parameter = signature.parameters[i];
+        argument.offset = parameter.offset.value_or((end + given - 1) / given * given);
+        end = argument.offset + given;
         if (given != parameter.bytes)
             throw InputError(fmt::format("--arg {}: has {} bytes; expected the {} of {} in {}", texts[i], given,
                                          parameter.bytes, parameter.name, signature.text));
@@ -115,6 +131,22 @@ KernelArguments kernel_arguments(const std::vector<std::string>& texts, const Si
                                          parameter.type, parameter.name, signature.text));
     }
     return arguments;
+}
+
+DeviceArguments place_arguments(const KernelArguments& arguments, device::Device& device) {
+    DeviceArguments placed;
+    std::vector<device::Address> addresses;
+    for (const auto& buffer : arguments.buffers) {
+        auto& made = placed.buffers.emplace_back(device, Bytes(static_cast<std::int64_t>(buffer.bytes)));
+        addresses.push_back(made.address());
+        if (!buffer.fill) continue;
+        std::vector<std::byte> content(buffer.bytes);
+        buffer.fill(content);
+        made.write(std::span<const std::byte>(content));
+    }
+    for (const auto& argument : arguments.values)
+        placed.packed.add_at(argument.offset, launch::value_of(argument, addresses));
+    return placed;
 }
 
 device::Dim3 dimensions(std::string_view text, const std::string& option) {

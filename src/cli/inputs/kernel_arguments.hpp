@@ -3,10 +3,12 @@
 
 #include "device/cubin.hpp"
 #include "device/device.hpp"
+#include "launch/launch.hpp"
 #include "ptx/ir.hpp"
 
 #include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -16,8 +18,8 @@ namespace gputomo::cli {
 
 /// Launch arguments and the buffers that they point to.
 struct KernelArguments {
-    device::Arguments packed;
-    std::vector<device::Buffer> buffers;
+    std::vector<launch::Argument> values;
+    std::vector<launch::Buffer> buffers;
 };
 
 /// What a kernel asks for, whichever language it is in.
@@ -26,6 +28,8 @@ struct Signature {
         std::string name;
         std::size_t bytes = 0;
         std::string type;  ///< "u32"; empty where the code does not say, as a cubin
+        /// In the parameter space; nullopt: behind the one before, aligned to its size.
+        std::optional<std::uint64_t> offset{};
     };
     std::vector<Parameter> parameters;
     std::string text;  ///< "vector_add(u64 a, u32 n)"
@@ -35,15 +39,16 @@ struct Signature {
 /// `name` is not one of them.
 [[nodiscard]] Signature signature_of(const device::Cubin& cubin, const std::string& name, const std::string& file);
 
-/// Allocates and fills the buffers on `gpu`. Throws InputError where a text is wrong, or where the arguments differ
-/// from the kernel's parameters in number or size. Where the type of a parameter is known, it and its argument must
-/// both be whole numbers, or neither.
-[[nodiscard]] KernelArguments kernel_arguments(const std::vector<std::string>& texts, const Signature& signature,
-                                               device::Device& gpu);
-[[nodiscard]] inline KernelArguments kernel_arguments(const std::vector<std::string>& texts, const ptx::Kernel& kernel,
-                                                      device::Device& gpu) {
-    return kernel_arguments(texts, signature_of(kernel), gpu);
-}
+/// Throws InputError where a text is wrong, or where the arguments differ from the kernel's parameters in number or
+/// size. Where the type of a parameter is known, it and its argument must both be whole numbers, or neither.
+[[nodiscard]] KernelArguments parse_arguments(const std::vector<std::string>& texts, const Signature& signature);
+
+/// The arguments on a device, with the buffers that live as long as they do.
+struct DeviceArguments {
+    device::Arguments packed;
+    std::vector<device::Buffer> buffers;
+};
+[[nodiscard]] DeviceArguments place_arguments(const KernelArguments& arguments, device::Device& device);
 
 /// Reads X[,Y,Z]; `option` names the option in errors. Throws InputError.
 [[nodiscard]] device::Dim3 dimensions(std::string_view text, const std::string& option);

@@ -148,6 +148,14 @@ Ended run_program(const std::vector<std::string>& command) {
 
 }  // namespace
 
+void check_machine_code(const device::Device& gpu, const std::string& where, std::string_view expected) {
+    const int sm = gpu.ptx_target().sm;
+    if (sm != kExecutedSm)
+        throw InputError(
+            fmt::format("{}: machine code is executed on compute capability {}.{} only, and {} has {}.{}; expected {}",
+                        where, kExecutedSm / 10, kExecutedSm % 10, gpu.name(), sm / 10, sm % 10, expected));
+}
+
 bool is_machine_code_file(const std::string& file) {
     if (!std::filesystem::is_regular_file(file)) return false;  // a pipe can be read only once
     std::ifstream stream(file, std::ios::binary);

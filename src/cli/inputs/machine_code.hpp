@@ -1,13 +1,20 @@
 // Machine code for the simulated GPU, from a cubin or compiled from PTX.
 #pragma once
 
+#include "device/device.hpp"
+
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace gputomo::cli {
 
 /// The compute capability whose machine code simulated GPUs execute.
 inline constexpr int kExecutedSm = 90;
+
+/// Throws InputError where `gpu` executes no machine code. `where` begins the message, and `expected` says what would
+/// work.
+void check_machine_code(const device::Device& gpu, const std::string& where, std::string_view expected);
 
 /// Whether a file holds machine code: a cubin, or a fatbin.
 [[nodiscard]] bool is_machine_code_file(const std::string& file);

@@ -40,7 +40,7 @@ double Scored::error(Method method) const {
     return std::abs(given->cycles - measured) / measured;
 }
 
-std::optional<double> Scored::ratio(Method method, double Answer::*value,
+std::optional<double> Scored::ratio(Method method, double EntryAnswer::*value,
                                     std::initializer_list<const char*> counters) const {
     const auto& given = answer(method);
     double measured = 0;
@@ -51,10 +51,10 @@ std::optional<double> Scored::ratio(Method method, double Answer::*value,
 }
 
 std::optional<double> Scored::instruction_ratio(Method method) const {
-    return ratio(method, &Answer::instructions, {"smsp__inst_executed.sum"});
+    return ratio(method, &EntryAnswer::instructions, {"smsp__inst_executed.sum"});
 }
 std::optional<double> Scored::dram_ratio(Method method) const {
-    return ratio(method, &Answer::dram_bytes, {"dram__bytes_read.sum", "dram__bytes_write.sum"});
+    return ratio(method, &EntryAnswer::dram_bytes, {"dram__bytes_read.sum", "dram__bytes_write.sum"});
 }
 
 std::optional<std::string> measured_limiter(const SuiteEntry& entry) {
@@ -71,12 +71,23 @@ std::optional<std::string> measured_limiter(const SuiteEntry& entry) {
     return limiter;
 }
 
-std::string predicted_limiter(const predict::LaunchPrediction& prediction) {
-    const auto& used = prediction.used;
+std::string limiter_by_use(const answer::Limiter& limiter) {
     const std::array<std::pair<const char*, double>, 4> units{
-        {{"SM", used.sm}, {"L1", used.l1}, {"L2", used.l2}, {"DRAM", used.dram}}};
+        {{"SM", limiter.used_sm}, {"L1", limiter.used_l1}, {"L2", limiter.used_l2}, {"DRAM", limiter.used_dram}}};
     const auto* const busiest = std::ranges::max_element(units, {}, &std::pair<const char*, double>::second);
     return busiest->second > kBusy ? busiest->first : "latency";
+}
+
+EntryAnswer entry_answer(const answer::Answer& answer) {
+    EntryAnswer given{.cycles = answer.time.cycles,
+                      .instructions = answer.work.warp_instructions,
+                      .dram_bytes = answer.work.dram_bytes};
+    if (answer.limiter) given.limiter = limiter_by_use(*answer.limiter);
+    if (answer.method == answer::Method::simulate)
+        given.blocks = {.simulated = answer.coverage.timed_blocks,
+                        .of = answer.coverage.blocks,
+                        .error = answer.coverage.error.value_or(0)};
+    return given;
 }
 
 Accuracy accuracy_of(std::span<const Scored> scored, Method method) {

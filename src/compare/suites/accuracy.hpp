@@ -1,8 +1,8 @@
 // How far simulations and predictions are from a GPU, over the entries of suites.
 #pragma once
 
+#include "answer/answer.hpp"
 #include "compare/suites/suite.hpp"
-#include "predict/launch/launch_prediction.hpp"
 #include "sim/sm/sampling_plan.hpp"
 
 #include <array>
@@ -22,8 +22,8 @@ inline constexpr std::array kMethods{Method::simulation, Method::prediction};
 
 [[nodiscard]] std::string_view name_of(Method method);
 
-/// What one method says of a launch.
-struct Answer {
+/// What one method says of an entry.
+struct EntryAnswer {
     std::string failure;  ///< why there is no answer; empty where there is one
     double cycles = 0, instructions = 0, dram_bytes = 0;
     double seconds = 0;   ///< that the answer took on this computer
@@ -34,13 +34,15 @@ struct Answer {
 /// An entry beside the answers to it.
 struct Scored {
     SuiteEntry entry;
-    std::array<std::optional<Answer>, kMethods.size()> answers{};  ///< by method; nullopt where it was not asked
+    std::array<std::optional<EntryAnswer>, kMethods.size()> answers{};  ///< by method; nullopt where it was not asked
     std::string lost;  ///< what the reduction of its capture could not prove; empty where there is nothing
 
-    [[nodiscard]] const std::optional<Answer>& answer(Method method) const {
+    [[nodiscard]] const std::optional<EntryAnswer>& answer(Method method) const {
         return answers[static_cast<std::size_t>(method)];
     }
-    [[nodiscard]] std::optional<Answer>& answer(Method method) { return answers[static_cast<std::size_t>(method)]; }
+    [[nodiscard]] std::optional<EntryAnswer>& answer(Method method) {
+        return answers[static_cast<std::size_t>(method)];
+    }
 
     /// |answered - measured| / measured, of cycles. An entry without an answer counts as 1.
     [[nodiscard]] double error(Method method) const;
@@ -49,15 +51,19 @@ struct Scored {
     [[nodiscard]] std::optional<double> dram_ratio(Method method) const;
 
 private:
-    [[nodiscard]] std::optional<double> ratio(Method method, double Answer::*value,
+    [[nodiscard]] std::optional<double> ratio(Method method, double EntryAnswer::*value,
                                               std::initializer_list<const char*> counters) const;
 };
 
 /// The profiler's unit with the highest utilisation, if that is above `kBusy`: "SM", "L1", "L2" or "DRAM"; otherwise
 /// "latency". nullopt where no utilisation was measured.
 [[nodiscard]] std::optional<std::string> measured_limiter(const SuiteEntry& entry);
-/// Names the limiter of a prediction by what it says is used, as measured_limiter() does by counters.
-[[nodiscard]] std::string predicted_limiter(const predict::LaunchPrediction& prediction);
+/// Names the limiter by what it says is used, as measured_limiter() does by counters.
+[[nodiscard]] std::string limiter_by_use(const answer::Limiter& limiter);
+
+/// What is compared of an answer.
+[[nodiscard]] EntryAnswer entry_answer(const answer::Answer& answer);
+
 inline constexpr double kBusy = 0.6;
 
 struct Accuracy {

@@ -18,7 +18,7 @@ using files::Json;
 using files::JsonNode;
 
 Json json_of_answer(const Scored& scored, Method method) {
-    const Answer& answer = *scored.answer(method);
+    const EntryAnswer& answer = *scored.answer(method);
     Json json{{"error", scored.error(method)}};
     if (!answer.failure.empty()) {
         json["failure"] = answer.failure;
@@ -39,8 +39,8 @@ Json json_of_answer(const Scored& scored, Method method) {
     return json;
 }
 
-Answer answer_of(const JsonNode& node) {
-    Answer answer;
+EntryAnswer answer_of(const JsonNode& node) {
+    EntryAnswer answer;
     if (const auto failure = node.find("failure")) {
         answer.failure = failure->text();
         return answer;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "launch/profile/launch_profile.hpp"
-#include "launch/profile/memory_range.hpp"
+#include "launch/memory_range.hpp"
 
 #include <cstddef>
 #include <cstdint>

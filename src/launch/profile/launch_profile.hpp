@@ -136,7 +136,7 @@ struct LaunchProfile {
     double error = 0;    ///< relative standard error of the mean instructions of a block
     /// Share of the sectors loaded by sampled blocks that other blocks probably write.
     double exchanged = 0;
-    std::vector<std::string> assumptions;
+    std::vector<std::string> assumptions, warnings;
 
     [[nodiscard]] std::uint64_t warps_of_block() const { return (threads_of_block + 31) / 32; }
 };

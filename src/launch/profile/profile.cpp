@@ -38,16 +38,17 @@ constexpr double kLonger = 1.5;
 
 class Profiler {
 public:
-    Profiler(const Launched& launched, const machine::Machine& machine, const Sampling& sampling)
-        : launched_(launched),
+    Profiler(const PreparedLaunch& prepared, const machine::Machine& machine, const Sampling& sampling)
+        : prepared_(prepared),
+          launch_(prepared.launch()),
           machine_(machine),
           sampling_(sampling),
           sms_(static_cast<std::uint64_t>(machine.topology.sms.value_or(1))),
           deadline_(Recorder::Clock::now() + sampling.time_limit),
-          recorder_(launched.program, machine, launched.memory,
-                    (launched.launch.block.count() + kWarpSize - 1) / kWarpSize, deadline_),
+          recorder_(prepared.program(), machine, prepared.memory(), (launch_.block.count() + kWarpSize - 1) / kWarpSize,
+                    deadline_),
           random_(sampling.seed),
-          exchange_(launched.buffers) {}
+          exchange_(prepared.buffers()) {}
 
     LaunchProfile run() {
         fill_launch();
@@ -57,7 +58,7 @@ public:
         find_footprint();
         fill_means();
         refuse_dependent_blocks();
-        add_steps(launched_.program, machine_, profile_);
+        add_steps(prepared_.program(), machine_, profile_);
         profile_.assumptions.emplace_back(
             "each sampled block starts with the memory as it is before the launch: what other blocks of the launch "
             "write is not seen");
@@ -66,10 +67,10 @@ public:
 
 private:
     void fill_launch() {
-        const auto& program = launched_.program;
+        const auto& program = prepared_.program();
         profile_.kernel = program.kernel;
-        profile_.blocks = launched_.launch.grid.count();
-        profile_.threads_of_block = launched_.launch.block.count();
+        profile_.blocks = launch_.grid.count();
+        profile_.threads_of_block = launch_.block.count();
         profile_.registers = program.registers;
         profile_.executed.resize(program.steps.size());
         profile_.threads.resize(program.steps.size());
@@ -79,8 +80,7 @@ private:
                                                    .registers_per_thread = registers,
                                                    .arguments = program.parameters.size()});
         };
-        const std::uint64_t shared =
-            program.shared_bytes - program.system_shared_bytes + launched_.launch.dynamic_shared;
+        const std::uint64_t shared = program.shared_bytes - program.system_shared_bytes + launch_.dynamic_shared;
         const auto residency = needs(profile_.threads_of_block, shared, program.registers);
         if (!residency.why.empty())
             throw InputError(fmt::format("kernel '{}': no block fits an SM of {}: {}", program.kernel,
@@ -108,7 +108,7 @@ private:
 
     /// Executes a block. Returns false where time or space ran out; what the block did until then is dropped.
     bool execute(std::uint64_t block, bool trace) {
-        auto launch = launched_.launch;
+        auto launch = launch_;
         launch.blocks = {block};
         launch.observer = &recorder_;
         const std::size_t most =
@@ -116,7 +116,7 @@ private:
         recorder_.begin(block, trace, most);
         sim::machine_code::Executed executed;
         try {
-            executed = sim::machine_code::run(launched_.program, launch, launched_.memory);
+            executed = sim::machine_code::run(prepared_.program(), launch, prepared_.memory());
         } catch (const Interruption& interruption) {
             recorder_.restore();
             stopped_ = interruption.why();
@@ -198,14 +198,20 @@ private:
         for (const auto block : {std::uint64_t{0}, middle, profile_.blocks - 1})
             if (!stopped_ && !known_.contains(block)) (void)execute(block, false);
         const std::size_t most = known_.size() + sampling_.most_blocks;
-        while (!stopped_ && known_.size() < profile_.blocks && known_.size() < most && !is_stable()) {
+        while (!stopped_ && known_.size() < profile_.blocks && known_.size() < most &&
+               executed_ < sampling_.most_instructions && !is_stable()) {
             const std::uint64_t block = random_() % profile_.blocks;
             if (!known_.contains(block)) (void)execute(block, false);
         }
         if (is_stable()) sample_for_long_blocks();
         profile_.error = error();
         profile_.stable = known_.size() == profile_.blocks || profile_.error <= sampling_.wanted_error;
-        if (stopped_) profile_.assumptions.emplace_back("the time limit ended the sampling of blocks");
+        if (stopped_ == Interruption::Why::time)
+            profile_.warnings.push_back(
+                fmt::format("the time limit of {} ms ended the sampling after {} of {} blocks: whether blocks depend "
+                            "on each other, "
+                            "and whether some are far longer, was not seen. Give a larger --time-limit",
+                            sampling_.time_limit.count(), known_.size(), profile_.blocks));
     }
 
     void sample_for_long_blocks() {
@@ -268,9 +274,9 @@ private:
             profile_.footprint = exact_footprint(all_);
             return;
         }
-        const auto& grid = launched_.launch.grid;
+        const auto& grid = launch_.grid;
         profile_.footprint = footprint_of_grid(
-            {grid.x, grid.y, grid.z}, launched_.buffers,
+            {grid.x, grid.y, grid.z}, prepared_.buffers(),
             [&](std::uint64_t block, BlockSectors& into) {
                 if (stopped_ || !execute(block, false)) return false;
                 into = {recorder_.read(), recorder_.written()};
@@ -291,7 +297,8 @@ private:
             profile_.partial_store = stores->second.partial_cost.value_or(1);
     }
 
-    const Launched& launched_;
+    const PreparedLaunch& prepared_;
+    sim::machine_code::FunctionalLaunch launch_;
     const machine::Machine& machine_;
     Sampling sampling_;
     std::uint64_t sms_;
@@ -309,8 +316,8 @@ private:
 
 }  // namespace
 
-LaunchProfile profile_launch(const Launched& launched, const machine::Machine& machine, const Sampling& sampling) {
-    return Profiler(launched, machine, sampling).run();
+LaunchProfile profile_launch(const PreparedLaunch& launch, const machine::Machine& machine, const Sampling& sampling) {
+    return Profiler(launch, machine, sampling).run();
 }
 
 }  // namespace gputomo::launch

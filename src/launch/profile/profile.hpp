@@ -1,12 +1,9 @@
 // Executes sampled blocks of a launch and profiles what they do.
 #pragma once
 
+#include "launch/prepared_launch.hpp"
 #include "launch/profile/launch_profile.hpp"
-#include "launch/profile/memory_range.hpp"
 #include "machine/machine.hpp"
-#include "sim/machine_code/program.hpp"
-#include "sim/machine_code/run.hpp"
-#include "sim/memory/device_memory.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -15,16 +12,14 @@
 
 namespace gputomo::launch {
 
-struct Launched {
-    const sim::machine_code::MachineProgram& program;
-    sim::machine_code::FunctionalLaunch launch;  ///< `blocks` and `observer` are not read
-    const sim::DeviceMemory& memory;
-    std::vector<MemoryRange> buffers;
-};
-
 struct Sampling {
     std::uint64_t seed = 1;
+    /// Ends the sampling on slow hosts, with a warning. `most_instructions` ends it first elsewhere, so that the result
+    /// does not depend on the host.
     std::chrono::milliseconds time_limit{60'000};
+    /// Executed warp instructions after which no further blocks are sampled for stable means. They take about half a
+    /// minute at most.
+    double most_instructions = 3e7;
     /// Executed warp instructions that are kept for the replay of SMs; each takes 8 bytes, and its lines 16 bytes each.
     std::size_t most_events = std::size_t{24} << 20;
     double wanted_error = 0.01;     ///< relative standard error of a block's instructions and accesses
@@ -35,7 +30,7 @@ struct Sampling {
 /// block starts with the memory as it is before the launch, and memory is the same afterwards. Throws InputError where
 /// the block does not fit the GPU, and DeviceError where the kernel fails. Throws TimeLimitError where not even one
 /// block ends in time.
-[[nodiscard]] LaunchProfile profile_launch(const Launched& launched, const machine::Machine& machine,
+[[nodiscard]] LaunchProfile profile_launch(const PreparedLaunch& launch, const machine::Machine& machine,
                                            const Sampling& sampling = {});
 
 }  // namespace gputomo::launch

@@ -235,6 +235,7 @@ private:
 
     void fill_remarks() {
         to_.assumptions = profile_.assumptions;
+        to_.warnings.insert(to_.warnings.begin(), profile_.warnings.begin(), profile_.warnings.end());
         to_.assumptions.insert(to_.assumptions.end(), rates_.assumptions.begin(), rates_.assumptions.end());
         to_.assumptions.emplace_back("all caches are empty when the launch begins, and no other kernel runs");
         to_.assumptions.emplace_back("block number i starts on SM i modulo the number of SMs");

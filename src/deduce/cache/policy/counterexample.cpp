@@ -21,8 +21,6 @@ namespace {
 constexpr std::size_t kSearchedLoads = 3072, kSearchedRuns = 8;
 /// Longest sequence: this many loads, or this many times the ways where that is more. Few policies need longer ones.
 constexpr std::size_t kMinMostLoads = 64, kMostLoadsPerWay = 6;
-/// Loads followed in the search for one policy. It bounds the time for sets of many ways to about a second.
-constexpr std::size_t kMostFollowedLoads = 100'000;
 /// Beyond three standard deviations a count is not due to outliers.
 constexpr double kOutlierSigmas = 3;
 /// A sequence has to occur this often where every sequence is possible.
@@ -106,8 +104,11 @@ private:
 }  // namespace
 
 CounterexampleSearch::CounterexampleSearch(const std::vector<PolicyRun>& runs, std::uint32_t ways,
-                                           std::string_view accepted, double outlier_rate)
-    : ways_(ways), accepted_(accepted == kChance ? std::string_view() : accepted), outlier_rate_(outlier_rate) {
+                                           std::string_view accepted, double outlier_rate, std::size_t most_followed)
+    : ways_(ways),
+      accepted_(accepted == kChance ? std::string_view() : accepted),
+      outlier_rate_(outlier_rate),
+      most_followed_(most_followed) {
     // A tree would have to be learnt first; what random victims leave open serves as well.
     const auto interpreted_by = accepted_.empty() || accepted_ == kTree ? kChance : accepted_;
     for (std::size_t run = 0; run < std::min(kSearchedRuns, runs.size()); ++run)
@@ -159,10 +160,10 @@ Counterexample CounterexampleSearch::search(const PossibleStates& start) const {
     // By length: the sequences that the policy cannot have produced.
     std::map<std::size_t, std::map<std::string, Form>> found;
     std::size_t followed = 0, shortest = most_loads() + 1;
-    for (std::size_t p = 0; p < pieces_.size() && followed < kMostFollowedLoads; ++p) {
+    for (std::size_t p = 0; p < pieces_.size() && followed < most_followed_; ++p) {
         const auto& piece = pieces_[p];
         Follower follower(piece.lines, piece.missed, ways_);
-        for (std::size_t first = 0; first < piece.lines.size() && followed < kMostFollowedLoads; ++first) {
+        for (std::size_t first = 0; first < piece.lines.size() && followed < most_followed_; ++first) {
             // Where every sequence is possible, a longer one may be needed, which outliers do not explain.
             const std::size_t most = accepted ? std::min(shortest, most_loads()) : most_loads();
             const std::size_t loads = follower.loads_until_impossible(first, most, start.clone());

@@ -31,8 +31,10 @@ public:
     /// `accepted`: the policy that explains the runs, whose interpretation of slow loads counts. A sequence that this
     /// policy cannot have produced either speaks against none. Empty or "random": every sequence is possible; one has
     /// to occur more often than outliers explain. `outlier_rate`: share of hits that read like misses.
+    /// `most_followed`: loads followed in the search for one policy, after which it ends with what it has. 100,000 take
+    /// about a second for sets of many ways.
     CounterexampleSearch(const std::vector<PolicyRun>& runs, std::uint32_t ways, std::string_view accepted,
-                         double outlier_rate);
+                         double outlier_rate, std::size_t most_followed = 100'000);
     /// `policy`: one of candidate_policies(), or "tree-plru".
     [[nodiscard]] Counterexample against(std::string_view policy) const;
     /// Most loads of a sequence.
@@ -57,6 +59,7 @@ private:
     std::uint32_t ways_;
     std::string_view accepted_;  ///< empty where it allows every sequence
     double outlier_rate_;
+    std::size_t most_followed_;
     std::vector<Piece> pieces_;
 };
 

@@ -17,6 +17,14 @@
 namespace gputomo::deduce::cache {
 namespace {
 
+/// Loads that the search for evidence against one policy follows. Each takes longer the more ways a set has, about with
+/// their square, and caches of many ways must not make a scan longer.
+std::size_t followed_loads(std::uint32_t ways) {
+    constexpr std::size_t kMost = 100'000, kWaysOfMost = 4;
+    if (ways <= kWaysOfMost) return kMost;
+    return kMost * kWaysOfMost * kWaysOfMost / (std::size_t{ways} * ways);
+}
+
 /// Runs of one batch, each with a new random order. More orders distinguish more policies and leave fewer loads for
 /// each.
 constexpr std::uint64_t kRunsPerBatch = 6;
@@ -182,7 +190,7 @@ private:
         const std::string accepted = !found_.candidates.empty() ? found_.candidates.front()
                                      : known                    ? found_.name
                                                                 : std::string();
-        const CounterexampleSearch search(runs_, ways_, accepted, outlier_rate_);
+        const CounterexampleSearch search(runs_, ways_, accepted, outlier_rate_, followed_loads(ways_));
         for (const auto policy : all_policies()) {
             if (remains(policy)) continue;
             const auto against = search.against(policy);

@@ -1,4 +1,4 @@
-#include "launch/captured/prune.hpp"
+#include "launch/prune.hpp"
 
 #include "device/cubin.hpp"
 

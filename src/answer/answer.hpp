@@ -1,0 +1,110 @@
+// What a launch costs on a GPU, why, and how sure that is. predict() and simulate() return it with the same names and
+// units. What one of them cannot know is nullopt, never zero.
+#pragma once
+
+#include "device/device.hpp"
+#include "launch/launch.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gputomo::answer {
+
+enum class Method : std::uint8_t { predict, simulate };
+[[nodiscard]] std::string_view name_of(Method method);
+
+struct LaunchShape {
+    std::string kernel;
+    device::Dim3 grid, block;
+    std::uint64_t dynamic_shared_bytes = 0;  ///< of a block
+};
+
+/// How much of the launch was looked at. A block is executed for its results, or timed on an SM too.
+struct Coverage {
+    std::uint64_t blocks = 0;           ///< of the grid
+    std::uint64_t executed_blocks = 0;  ///< at least once
+    std::uint64_t timed_blocks = 0;
+    std::optional<double> error;  ///< half width of the 95% confidence interval of the cycles, over the cycles
+    bool machine_code = true;     ///< false: PTX was executed
+};
+
+/// Time as a profiler counts it: gpc__cycles_elapsed.max.
+struct Time {
+    double cycles = 0;
+    double microseconds = 0;  ///< at the clock of the description
+    /// The part of `cycles` before the first block starts and after the last one ends. nullopt where the description
+    /// does not say; `cycles` then has no such part.
+    std::optional<double> launch_cycles;
+};
+
+/// Cycles that the launch would take if one resource alone limited it.
+struct Bound {
+    std::string resource;
+    double cycles = 0;
+};
+
+struct Limiter {
+    std::string resource;       ///< the one with the largest bound, or "latency"
+    double latency_cycles = 0;  ///< the launch would take if nothing were ever busy
+    std::vector<Bound> bounds;  ///< largest first
+    /// Shares of what the whole GPU can do at most, by unit as a profiler groups them.
+    double used_sm = 0, used_l1 = 0, used_l2 = 0, used_dram = 0;
+};
+
+struct Occupancy {
+    double blocks_per_sm = 0, warps_per_sm = 0;  ///< while the grid lasts
+    int max_warps_per_sm = 0;                    ///< 0: the description does not say
+    std::string limited_by;
+    double waves = 0;                    ///< blocks of the grid over those that the GPU holds at once
+    std::optional<double> needed_warps;  ///< of an SM, for the latency not to limit
+};
+
+struct CacheAccesses {
+    std::uint64_t hits = 0, misses = 0;
+};
+
+/// Counts of the whole grid.
+struct Work {
+    double warp_instructions = 0, thread_instructions = 0;
+    double transactions = 0;  ///< of global and local memory: lines of an instruction
+    std::optional<double> divergent_branches;
+    std::optional<double> shared_accesses;       ///< warp instructions that access shared memory
+    std::optional<double> shared_time_ratio;     ///< their time over that without bank conflicts
+    std::optional<double> bank_conflict_cycles;  ///< of shared memory
+    std::optional<double> l1_bytes, l1_hit_rate;
+    std::optional<double> l2_read_bytes, l2_written_bytes, l2_atomic_bytes;
+    std::optional<double> dram_read_bytes, dram_written_bytes;
+    double dram_bytes = 0;  ///< read and written
+    std::optional<double> footprint_read_bytes, footprint_written_bytes;
+    bool footprint_exact = false;                 ///< all blocks were executed
+    std::map<std::string, CacheAccesses> caches;  ///< by key of the description; empty where they were not counted
+};
+
+/// An instruction that the warps execute often or wait for long.
+struct HotInstruction {
+    std::uint64_t address = 0;  ///< bytes from the kernel's first instruction
+    std::string text;
+    double executed = 0;       ///< by warps of the whole grid
+    double share_of_wait = 0;  ///< of the warps' time, that passed before it issued
+};
+
+struct Answer {
+    Method method = Method::predict;
+    LaunchShape launch;
+    std::string gpu;
+    Coverage coverage;
+    Time time;
+    std::optional<Limiter> limiter;
+    std::optional<Occupancy> occupancy;
+    Work work;
+    std::vector<HotInstruction> hot;  ///< longest waits first; empty where they were not found
+    /// Where memory differs from what the recorded GPU left; nullopt where that was not asked for.
+    std::optional<std::vector<launch::Difference>> differences;
+    std::vector<std::string> assumptions, warnings;
+};
+
+}  // namespace gputomo::answer

@@ -1,0 +1,113 @@
+#include "answer/answer_text.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+
+namespace gputomo::answer {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+Json json_of(const device::Dim3& three) { return {three.x, three.y, three.z}; }
+
+Json json_of(const std::vector<Bound>& bounds) {
+    Json json = Json::array();
+    for (const auto& bound : bounds) json.push_back({{"resource", bound.resource}, {"cycles", bound.cycles}});
+    return json;
+}
+
+Json json_of(const std::vector<HotInstruction>& instructions) {
+    Json json = Json::array();
+    for (const auto& hot : instructions)
+        json.push_back({{"address", hot.address},
+                        {"text", hot.text},
+                        {"executed", hot.executed},
+                        {"share_of_wait", hot.share_of_wait}});
+    return json;
+}
+
+Json json_of(const Occupancy& occupancy) {
+    return {{"blocks_of_an_sm", occupancy.blocks_per_sm},
+            {"warps_of_an_sm", occupancy.warps_per_sm},
+            {"max_warps_of_an_sm", occupancy.max_warps_per_sm},
+            {"limited_by", occupancy.limited_by},
+            {"waves", occupancy.waves}};
+}
+
+Json json_of(const Work& work) {
+    Json caches = Json::object();
+    for (const auto& [cache, accesses] : work.caches)
+        caches[cache] = {{"hits", accesses.hits}, {"misses", accesses.misses}};
+    return {{"thread_instructions", work.thread_instructions},
+            {"transactions", work.transactions},
+            {"divergent_branches", json_of(work.divergent_branches)},
+            {"l1_bytes", json_of(work.l1_bytes)},
+            {"l1_hit_rate", json_of(work.l1_hit_rate)},
+            {"l2_read_bytes", json_of(work.l2_read_bytes)},
+            {"l2_written_bytes", json_of(work.l2_written_bytes)},
+            {"l2_atomic_bytes", json_of(work.l2_atomic_bytes)},
+            {"dram_bytes", work.dram_bytes},
+            {"dram_read_bytes", json_of(work.dram_read_bytes)},
+            {"dram_written_bytes", json_of(work.dram_written_bytes)},
+            {"footprint_read_bytes", json_of(work.footprint_read_bytes)},
+            {"footprint_written_bytes", json_of(work.footprint_written_bytes)},
+            {"shared_accesses", json_of(work.shared_accesses)},
+            {"shared_time_over_conflict_free", json_of(work.shared_time_ratio)},
+            {"bank_conflict_cycles", json_of(work.bank_conflict_cycles)},
+            {"caches", work.caches.empty() ? Json() : caches}};
+}
+
+Json json_of(const std::vector<launch::Difference>& differences) {
+    Json json = Json::array();
+    for (const auto& different : differences)
+        json.push_back({{"buffer", different.buffer},
+                        {"first_byte", different.offset},
+                        {"found", different.found},
+                        {"expected", different.expected},
+                        {"bytes", different.bytes},
+                        {"compared_bytes", different.compared}});
+    return json;
+}
+
+}  // namespace
+
+Json answer_json(const Answer& a) {
+    const auto& limiter = a.limiter;
+    Json used;
+    if (limiter)
+        used = {
+            {"sm", limiter->used_sm}, {"l1", limiter->used_l1}, {"l2", limiter->used_l2}, {"dram", limiter->used_dram}};
+    return {{"schema", "gputomo-answer-1"},
+            {"method", name_of(a.method)},
+            {"kernel", a.launch.kernel},
+            {"gpu", a.gpu},
+            {"grid", json_of(a.launch.grid)},
+            {"block", json_of(a.launch.block)},
+            {"dynamic_shared_bytes", a.launch.dynamic_shared_bytes},
+            {"cycles", a.time.cycles},
+            {"microseconds", a.time.microseconds},
+            {"launch_cycles", json_of(a.time.launch_cycles)},
+            {"instructions", a.work.warp_instructions},
+            {"limiter", limiter ? Json(limiter->resource) : Json()},
+            {"needed_warps", a.occupancy ? json_of(a.occupancy->needed_warps) : Json()},
+            {"latency_cycles", limiter ? Json(limiter->latency_cycles) : Json()},
+            {"bounds", limiter ? json_of(limiter->bounds) : Json()},
+            {"used", used},
+            {"occupancy", a.occupancy ? json_of(*a.occupancy) : Json()},
+            {"counters", json_of(a.work)},
+            {"hot_instructions", a.limiter ? json_of(a.hot) : Json()},
+            {"sampled",
+             {{"blocks", a.coverage.blocks},
+              {"executed_blocks", a.coverage.executed_blocks},
+              {"replayed_blocks", a.coverage.timed_blocks},
+              {"error", json_of(a.coverage.error)},
+              {"code", a.coverage.machine_code ? "sass" : "ptx"}}},
+            {"differences", a.differences ? json_of(*a.differences) : Json()},
+            {"assumptions", a.assumptions},
+            {"warnings", a.warnings}};
+}
+
+}  // namespace gputomo::answer

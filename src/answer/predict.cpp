@@ -1,0 +1,94 @@
+#include "answer/predict.hpp"
+
+#include "launch/prepared_launch.hpp"
+#include "predict/launch/launch_prediction.hpp"
+#include "units/error.hpp"
+
+#include <utility>
+
+namespace gputomo::answer {
+namespace {
+
+/// A failure of the kernel is no failure of a device: it is executed here.
+launch::LaunchProfile profile_of(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling) {
+    const launch::PreparedLaunch prepared(launch);
+    try {
+        return launch::profile_launch(prepared, gpu.machine, sampling);
+    } catch (const TimeLimitError&) {
+        throw;
+    } catch (const DeviceError& e) {
+        throw Error(e.what());
+    }
+}
+
+Time time_of(const predict::LaunchPrediction& predicted, const machine::Machine& machine) {
+    Time time{.cycles = predicted.profiler_cycles, .launch_cycles = {}};
+    if (machine.launch.profiler_cycles) time.launch_cycles = *machine.launch.profiler_cycles;
+    // Both parts are at the same clock.
+    if (predicted.cycles > 0) time.microseconds = predicted.microseconds * predicted.profiler_cycles / predicted.cycles;
+    return time;
+}
+
+Limiter limiter_of(const predict::LaunchPrediction& predicted) {
+    Limiter limiter{.resource = predicted.limiter,
+                    .latency_cycles = predicted.latency_cycles,
+                    .used_sm = predicted.used.sm,
+                    .used_l1 = predicted.used.l1,
+                    .used_l2 = predicted.used.l2,
+                    .used_dram = predicted.used.dram};
+    for (const auto& bound : predicted.bounds) limiter.bounds.push_back({bound.resource, bound.cycles});
+    return limiter;
+}
+
+Work work_of(const predict::LaunchPrediction& predicted) {
+    const auto& bytes = predicted.bytes;
+    return {.warp_instructions = predicted.instructions,
+            .thread_instructions = predicted.thread_instructions,
+            .transactions = predicted.transactions,
+            .divergent_branches = {},
+            .shared_accesses = predicted.shared_accesses,
+            .shared_time_ratio = predicted.bank_conflict_ways,
+            .bank_conflict_cycles = {},
+            .l1_bytes = bytes.l1,
+            .l1_hit_rate = bytes.l1_hit_rate,
+            .l2_read_bytes = bytes.l2_read,
+            .l2_written_bytes = bytes.l2_written,
+            .l2_atomic_bytes = bytes.l2_atomic,
+            .dram_read_bytes = bytes.dram_read,
+            .dram_written_bytes = bytes.dram_written,
+            .dram_bytes = bytes.dram_read + bytes.dram_written,
+            .footprint_read_bytes = predicted.footprint.read,
+            .footprint_written_bytes = predicted.footprint.written,
+            .footprint_exact = predicted.footprint.exact,
+            .caches = {}};
+}
+
+}  // namespace
+
+Answer predict(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling) {
+    auto predicted = predict::predict_launch(profile_of(launch, gpu, sampling), gpu.machine, gpu.origin);
+    Answer answer{.method = Method::predict,
+                  .launch = {predicted.kernel, launch.grid, launch.block, launch.dynamic_shared},
+                  .gpu = predicted.gpu,
+                  .coverage = {.blocks = predicted.blocks,
+                               .executed_blocks = predicted.sampled_blocks,
+                               .timed_blocks = predicted.replayed_blocks,
+                               .error = {}},
+                  .time = time_of(predicted, gpu.machine),
+                  .limiter = limiter_of(predicted),
+                  .occupancy = Occupancy{.blocks_per_sm = predicted.resident_blocks,
+                                         .warps_per_sm = predicted.resident_warps,
+                                         .max_warps_per_sm = predicted.max_warps,
+                                         .limited_by = predicted.residency_limit,
+                                         .waves = predicted.waves,
+                                         .needed_warps = predicted.needed_warps},
+                  .work = work_of(predicted),
+                  .assumptions = std::move(predicted.assumptions),
+                  .warnings = std::move(predicted.warnings)};
+    for (auto& hot : predicted.hot) answer.hot.push_back({hot.address, std::move(hot.text), hot.executed, hot.waited});
+    if (!launch.not_proven.empty())
+        answer.warnings.push_back("the reduction of the capture may have changed the launch: " + launch.not_proven);
+    return answer;
+}
+
+}  // namespace gputomo::answer

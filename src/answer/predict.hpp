@@ -1,0 +1,17 @@
+// Predicts what a launch costs, from sampled blocks of it.
+#pragma once
+
+#include "answer/answer.hpp"
+#include "answer/gpu.hpp"
+#include "launch/launch.hpp"
+#include "launch/profile/profile.hpp"
+
+namespace gputomo::answer {
+
+/// Executes sampled blocks with the memory of the launch, then gives them a time on the described GPU.
+///
+/// Throws InputError that names what the launch or the description lacks, Error where the kernel fails, and
+/// TimeLimitError where not even one block ends in time.
+[[nodiscard]] Answer predict(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling);
+
+}  // namespace gputomo::answer

@@ -1,0 +1,33 @@
+// Simulates what a launch costs, block by block on a simulated GPU.
+#pragma once
+
+#include "answer/answer.hpp"
+#include "answer/gpu.hpp"
+#include "launch/launch.hpp"
+#include "launch/placed_launch.hpp"
+#include "sim/sm/sampling_plan.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+namespace gputomo::answer {
+
+struct SimulationRequest {
+    std::uint64_t seed = 1;
+    std::chrono::milliseconds time_limit{60'000};
+    std::optional<sim::SamplingPlan> sampling{};  ///< nullopt simulates all blocks
+    bool compares_results = false;                ///< which needs all blocks
+    /// Sees memory after the launch, which needs all blocks.
+    std::function<void(const launch::PlacedLaunch&)> after{};
+};
+
+/// Runs the launch on a GPU that has run nothing, so that it begins with cold caches. A launch that fails because only
+/// a sample of its blocks is simulated runs again as a whole.
+///
+/// Throws InputError that names what the launch or the description lacks, Error where the kernel fails, and
+/// TimeLimitError.
+[[nodiscard]] Answer simulate(const launch::Launch& launch, const Gpu& gpu, const SimulationRequest& request);
+
+}  // namespace gputomo::answer

@@ -1,0 +1,49 @@
+#include "launch/launch.hpp"
+
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace gputomo::launch {
+
+std::vector<std::byte> value_of(const Argument& argument, std::span<const device::Address> addresses) {
+    if (!argument.buffer) return argument.bytes;
+    std::vector<std::byte> value(sizeof(device::Address));
+    std::memcpy(value.data(), &addresses[*argument.buffer], value.size());
+    return value;
+}
+
+std::vector<std::byte> parameter_space(const Launch& launch, std::span<const device::Address> addresses,
+                                       std::uint64_t bytes) {
+    std::vector<std::byte> space(bytes);
+    for (const Argument& argument : launch.arguments) {
+        const auto value = value_of(argument, addresses);
+        if (argument.offset > space.size() || value.size() > space.size() - argument.offset)
+            throw InputError(
+                fmt::format("kernel '{}': a parameter of {} bytes at {}; expected one within the {} bytes "
+                            "that its code takes",
+                            launch.kernel, value.size(), argument.offset, space.size()));
+        std::memcpy(space.data() + argument.offset, value.data(), value.size());
+    }
+    return space;
+}
+
+std::optional<Difference> difference(const Buffer& expected, std::span<const std::byte> made) {
+    std::vector<std::byte> content(expected.bytes);
+    if (expected.fill) expected.fill(content);
+    Difference found{.buffer = expected.name, .compared = expected.bytes};
+    for (std::uint64_t i = 0; i < expected.bytes; ++i) {
+        if (made[i] == content[i]) continue;
+        if (found.bytes++ == 0) {
+            found.offset = i;
+            found.found = std::to_integer<int>(made[i]);
+            found.expected = std::to_integer<int>(content[i]);
+        }
+    }
+    if (found.bytes == 0) return std::nullopt;
+    return found;
+}
+
+}  // namespace gputomo::launch

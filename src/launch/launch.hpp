@@ -1,0 +1,74 @@
+// One launch of a kernel: its code, its shape, and the memory that it finds. Everything that predicts or simulates a
+// launch begins with this struct, wherever the launch comes from.
+#pragma once
+
+#include "device/device.hpp"
+#include "sim/exec/texture.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gputomo::launch {
+
+/// Memory before a launch, or what a GPU left in it.
+struct Buffer {
+    std::string name;  ///< in messages: "the device buffer at 0x7f00"
+    std::uint64_t bytes = 0;
+    std::optional<device::Address> address;  ///< nullopt: wherever the GPU has room
+    std::string variable;                    ///< the variable of the module that this is; empty for an allocation
+    /// Writes the content to `bytes` bytes that are zero. Empty where they stay zero.
+    std::function<void(std::span<std::byte>)> fill;
+};
+
+/// A value in the parameter space.
+struct Argument {
+    std::uint64_t offset = 0;           ///< from the first parameter
+    std::vector<std::byte> bytes;       ///< the value; where `buffer` is given its address comes in place of it
+    std::optional<std::size_t> buffer;  ///< index into Launch::buffers
+};
+
+struct Texture {
+    device::Texture handle = 0;
+    sim::TextureObject object;
+};
+
+struct Launch {
+    std::string code;    ///< a cubin, or PTX text
+    std::string kernel;  ///< its name in the code
+    std::string origin;  ///< the code's file in messages; empty where messages need none
+    device::Dim3 grid, block;
+    std::uint64_t dynamic_shared = 0;  ///< bytes of a block
+    std::vector<Argument> arguments;   ///< by offset
+    std::vector<Buffer> buffers;
+    std::vector<Texture> textures;
+    std::optional<std::vector<Buffer>> results;  ///< what a GPU left in buffers, where that is known
+    /// Why the launch may execute something else than the recorded program did; empty where nothing says so.
+    std::string not_proven;
+};
+
+/// The parameter space of `bytes` bytes; `addresses` are those of the buffers, in order. Throws InputError where an
+/// argument lies outside.
+[[nodiscard]] std::vector<std::byte> parameter_space(const Launch& launch, std::span<const device::Address> addresses,
+                                                     std::uint64_t bytes);
+
+/// The bytes of an argument, with the address of its buffer in place.
+[[nodiscard]] std::vector<std::byte> value_of(const Argument& argument, std::span<const device::Address> addresses);
+
+/// Where memory after a launch is not what the GPU left there.
+struct Difference {
+    std::string buffer;        ///< its name
+    std::uint64_t offset = 0;  ///< of the first byte that differs
+    std::uint64_t bytes = 0;   ///< that differ, of those compared
+    std::uint64_t compared = 0;
+    int found = 0, expected = 0;  ///< that byte
+};
+
+/// Compares `made` with the content of a buffer.
+[[nodiscard]] std::optional<Difference> difference(const Buffer& expected, std::span<const std::byte> made);
+
+}  // namespace gputomo::launch
