@@ -14,6 +14,16 @@
 namespace gputomo::launch {
 namespace {
 
+/// Names the file of the code, where it has one, in what is wrong with it.
+std::unique_ptr<device::Module> load(device::Device& gpu, const std::string& code, const std::string& origin) {
+    try {
+        return gpu.load(code);
+    } catch (const InputError& e) {
+        if (origin.empty()) throw;
+        throw InputError(fmt::format("{}: {}", origin, e.what()));
+    }
+}
+
 Bytes size_of(std::uint64_t bytes) { return Bytes(static_cast<std::int64_t>(bytes)); }
 
 }  // namespace
@@ -27,7 +37,7 @@ PlacedLaunch::PlacedLaunch(sim::SimulatedDevice& gpu, const Launch& launch)
     for (const Buffer& buffer : launch.buffers)
         if (buffer.address) place(buffer);
     for (const Texture& texture : launch.textures) gpu_.texture_at(texture.handle, texture.object);
-    module_ = gpu_.load(code_);
+    module_ = load(gpu_, code_, launch.origin);
     kernel_ = &module_->kernel(launch.kernel);
     for (std::size_t i = 0; i < launch.buffers.size(); ++i) {
         const Buffer& buffer = launch.buffers[i];

@@ -188,6 +188,17 @@ TEST_F(Replay, SimulatesALaunchWithTimingAndComparesItsResults) {
     EXPECT_THROW((void)simulated(true), InputError);
 }
 
+TEST_F(Replay, CodeThatCannotBeLoadedIsNamedByItsFile) {
+    static const auto machine = sim::completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine;
+    const launch::Launch launch{.code = ".version 8.0\n.target sm_90\nnothing", .kernel = "k", .origin = "broken.ptx"};
+    try {
+        (void)simulate(launch, {machine, "sim:h200"}, {});
+        FAIL() << "it was loaded";
+    } catch (const InputError& error) {
+        EXPECT_THAT(error.what(), testing::StartsWith("broken.ptx: "));
+    }
+}
+
 TEST_F(Replay, SimulatesConstantsAndVariables) {
     const std::vector<int> factors{2, 3, 5, 7};
     std::vector<float> out(128), ones(128, 1.0F);
