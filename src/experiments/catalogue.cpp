@@ -33,6 +33,7 @@ std::span<const Experiment> catalogue() {
         latency_map_experiment(),
         tlb_scopes_experiment(),
         dram_bandwidth_experiment(),
+        l2_fabric_experiment(),
         launch_experiment(),
         control_flow_experiment(),
         barriers_experiment(),

@@ -31,6 +31,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment latency_map_experiment();
 [[nodiscard]] Experiment tlb_scopes_experiment();
 [[nodiscard]] Experiment dram_bandwidth_experiment();
+[[nodiscard]] Experiment l2_fabric_experiment();
 [[nodiscard]] Experiment launch_experiment();
 [[nodiscard]] Experiment control_flow_experiment();
 [[nodiscard]] Experiment barriers_experiment();

@@ -38,6 +38,7 @@ struct Cache {
     Integers capacity_options;
     Integer partitions;
     Integer far_latency;
+    Real fabric_bytes_per_cycle;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
@@ -119,6 +120,9 @@ struct Cache {
               self.partitions);
         visit({.name = "far_latency", .unit = Unit::cycles,
                .doc = "cycles of a hit in a partition that does not serve the SM directly"}, self.far_latency);
+        visit({.name = "fabric_bytes_per_cycle", .unit = Unit::bytes_per_cycle,
+               .doc = "bytes per cycle that stores and reads of DRAM share on their way through this cache, for all "
+                      "SMs together; loads that hit do not use it"}, self.fabric_bytes_per_cycle);
     }
 };
 
@@ -203,10 +207,9 @@ struct Path {
                .doc = "[smallest, largest] memory_latency over the positions of SMs (Wong 2010, IV-G)"},
               self.memory_latency_range);
         visit({.name = "memory_latency_line_range", .unit = Unit::cycles,
-               .doc = "[smallest, largest] memory_latency over lines, which lie at different distances; mean over "
-                      "SMs (Volkov 2016, Table 6.6)",
-               .internal = "only the experiment memory_latencies determines it, from the spread of single loads, "
-                           "and it runs on request only"}, self.memory_latency_line_range);
+               .doc = "[smallest, largest] memory_latency over lines, which lie at different distances; all latencies "
+                      "between them are equally likely; mean over SMs (Volkov 2016, Table 6.6)"},
+              self.memory_latency_line_range);
         visit({.name = "warp_latency", .unit = Unit::cycles,
                .doc = "cycles of a dependent, coalesced load of a whole warp from DRAM, if it differs from that of "
                       "one thread (Volkov 2016, Table 6.2)",

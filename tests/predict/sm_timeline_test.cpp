@@ -90,6 +90,24 @@ TEST(SmTimeline, UseWaitsForItsLoad) {
     EXPECT_THAT(kernel.run().dram_read_bytes, DoubleEq(128));
 }
 
+TEST(SmTimeline, LatencyOfMemoryDiffersByLine) {
+    SmRates varied = rates();
+    varied.memory_line_range = 150;
+    constexpr int kLoads = 400;
+    double shortest = 1e9, longest = 0, sum = 0;
+    for (std::uint64_t line = 0; line < kLoads; ++line) {
+        Kernel kernel({kLoad, kUse}, 1, 1);
+        kernel.touch(0, launch::AccessKind::load);
+        kernel.blocks[0].lines[0].line = 2 * line;
+        const double difference = kernel.run(varied).cycles - kernel.run().cycles;
+        shortest = std::min(shortest, difference), longest = std::max(longest, difference);
+        sum += difference;
+    }
+    EXPECT_THAT(shortest, DoubleEq(-75));
+    EXPECT_THAT(longest, DoubleEq(75));
+    EXPECT_NEAR(sum / kLoads, 0, 10);
+}
+
 TEST(SmTimeline, LineThatIsThereComesFromTheFirstCache) {
     Kernel kernel({kLoad, kUse, kLoad, kUse}, 1, 1);
     kernel.touch(0, launch::AccessKind::load);
@@ -143,16 +161,19 @@ TEST(SmTimeline, FurtherSlotsOfAnInstructionAreNoInstructions) {
     EXPECT_THAT(kernel.run().used.sm, DoubleEq(4 * 2 / 4.0)) << "on one of four SMs";
 }
 
-TEST(SmTimeline, WhatIsStoredOrComesFromDramPassesBetweenPartitions) {
+TEST(SmTimeline, StoresAndReadsOfDramShareTheWayThroughTheL2) {
     Kernel kernel({{.kind = launch::StepKind::global, .stall = 1}, kLoad}, 1, 16);
     kernel.touch(0, launch::AccessKind::store);
     SmRates halves = rates();
     halves.stores = {.sm = 0, .gpu = 32};
     EXPECT_THAT(kernel.run(halves).used.l2, DoubleEq(16 * 128 / 32.0));
     kernel.touch(1, launch::AccessKind::load);
-    EXPECT_THAT(kernel.run(halves).used.l2, DoubleEq(16 * 128 / 32.0)) << "one partition";
+    EXPECT_THAT(kernel.run(halves).used.l2, DoubleEq(16 * 128 / 32.0)) << "each has a way of its own";
+    const double apart = kernel.run(halves).cycles;
     halves.l2_fabric = 32;
     EXPECT_THAT(kernel.run(halves).used.l2, DoubleEq(2 * 16 * 128 / 32.0));
+    EXPECT_THAT(kernel.run(halves).busy.at(kL2Fabric), DoubleEq(2 * 16 * 128 / 32.0));
+    EXPECT_GT(kernel.run(halves).cycles, apart + 16 * 128 / 64.0);
     EXPECT_THAT(kernel.run(halves).used.dram, DoubleEq(16 * 128 / 64.0));
 }
 

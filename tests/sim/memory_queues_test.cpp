@@ -154,6 +154,24 @@ TEST(Bandwidth, HitsReachTheRateOfTheCache) {
         50, 0.5);
 }
 
+TEST(Bandwidth, StoresAndReadsOfDramShareTheWayThroughTheL2ButHitsDoNot) {
+    auto l2 = make_cache({.scope = "gpu", .ways = 8, .sets = 16, .latency = 200});
+    l2.write_policy.set("write-back");
+    l2.allocation.set("load-store");
+    l2.fabric_bytes_per_cycle.set(40);
+    const auto rate_of = [&](const std::function<Transaction(std::uint64_t)>& next) {
+        Rig rig(machine_with({{"l2", l2}}));
+        return rate(*rig.memory, {.transactions = 100'000, .next = next});
+    };
+    const auto reads = [](std::uint64_t i) { return Transaction{.address = i * 128}; };
+    const auto stores = [](std::uint64_t i) { return Transaction{.address = i % 32 * 128, .kind = AccessKind::store}; };
+    const auto hits = [](std::uint64_t i) { return Transaction{.address = i % 64 * 128}; };
+    EXPECT_NEAR(rate_of(reads), 40, 0.8);
+    EXPECT_NEAR(rate_of(stores), 40, 0.8);
+    EXPECT_NEAR(rate_of([&](std::uint64_t i) { return i % 2 == 0 ? reads(i + (1 << 20)) : stores(i); }), 40, 0.8);
+    EXPECT_GT(rate_of(hits), 80);
+}
+
 TEST(Bandwidth, PartOfASectorTakesAsLongAsTheWholeOne) {
     auto l2 = make_cache({.scope = "gpu", .ways = 8, .sets = 16, .latency = 200});
     l2.sector.set(64);

@@ -174,7 +174,8 @@ Experiment caches_experiment() {
             .provides = {"caches.*.latency", "caches.*.capacity", "caches.*.line", "caches.*.sector", "caches.*.ways",
                          "caches.*.sets", "caches.*.set_ways", "caches.*.index", "caches.*.index_bits",
                          "caches.*.index_hash", "caches.*.policy", "caches.*.way_odds", "paths.global.caches",
-                         "paths.global.memory_latency", "paths.global.memory_latency_range"},
+                         "paths.global.memory_latency", "paths.global.memory_latency_range",
+                         "paths.global.memory_latency_line_range"},
             .run = caches::run};
 }
 

@@ -23,6 +23,10 @@ constexpr std::uint32_t kMostSms = 32;
 /// Timed loads of each.
 constexpr std::uint64_t kLoadsPerSm = 256;
 
+/// Quantiles of single loads that give the range of latencies over lines. Loads of equally likely latencies have this
+/// share of their range between them. Outer quantiles would include loads that waited for refresh or for a page.
+constexpr double kLowQuantile = 0.05, kHighQuantile = 0.95;
+
 /// Loads from memory along one access sequence that is written once. Each run continues where the last one ended, so
 /// that no cache holds its lines.
 class MemoryLoads {
@@ -56,6 +60,33 @@ private:
     std::uint64_t warm_, at_ = 0;
 };
 
+/// Single loads of all SMs, each less the latency that the loads of its SM have in common.
+class LineDifferences {
+public:
+    void add(const std::vector<double>& latencies, double common) {
+        for (const double latency : latencies) differences_.push_back(latency - common);
+    }
+    /// Cycles from the nearest to the farthest line, if all latencies between them are equally likely.
+    [[nodiscard]] double range() const {
+        return (quantile(differences_, kHighQuantile) - quantile(differences_, kLowQuantile)) /
+               (kHighQuantile - kLowQuantile);
+    }
+    [[nodiscard]] std::size_t count() const { return differences_.size(); }
+
+private:
+    std::vector<double> differences_;
+};
+
+/// `mean`: the described latency, on both sides of which the range extends equally.
+results::Estimate line_range(const LineDifferences& differences, std::int64_t mean) {
+    const std::int64_t half = std::min<std::int64_t>(mean, std::llround(differences.range() / 2));
+    return decided("paths.global.memory_latency_line_range", std::vector<std::int64_t>{mean - half, mean + half},
+                   {fmt::format("caches: from the 5th to the 95th percentile of {} single loads less the median of "
+                                "their SM, over 0.9; the same on both sides of the mean",
+                                differences.count()),
+                    kLatencyConfidence});
+}
+
 }  // namespace
 
 void add_memory_latency(Context& context, const Hierarchy& hierarchy, ChaseArray& far, std::uint64_t largest,
@@ -71,10 +102,19 @@ void add_memory_latency(Context& context, const Hierarchy& hierarchy, ChaseArray
     results::Trace trace{.name = "caches/memory_by_sm", .experiment = "caches"};
     trace.columns = {{"sm", "id", {}}, {"latency", "cycles", {}}};
     trace.plot = {"Latency of memory by SM", "sm", {"latency"}, false, false};
+    LineDifferences differences;
     MemoryLoads loads(far, offsets, threshold);
     for (std::uint32_t sm = 0; sm < sms; sm += every) {
-        const auto settled = settled_latency([&] { return loads.on_sm(sm); }, step);
+        std::vector<double> latencies;
+        const auto settled = settled_latency(
+            [&] {
+                auto more = loads.on_sm(sm);
+                latencies.insert(latencies.end(), more.begin(), more.end());
+                return more;
+            },
+            step);
         if (!settled) continue;
+        differences.add(latencies, settled->latency);
         trace.add_row(sm, settled->latency);
     }
     const auto& by_sm = trace.columns[1].values;
@@ -92,6 +132,7 @@ void add_memory_latency(Context& context, const Hierarchy& hierarchy, ChaseArray
     outcome.estimates.push_back(decided("paths.global.memory_latency_range",
                                         std::vector<std::int64_t>{std::llround(low), std::llround(high)},
                                         {"caches: smallest and largest of the SMs' medians", kLatencyConfidence}));
+    outcome.estimates.push_back(line_range(differences, std::llround(mean)));
     outcome.traces.push_back(std::move(trace));
 }
 

@@ -1,5 +1,7 @@
 #include "predict/launch/sm_memory.hpp"
 
+#include "machine/dram_variation.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <span>
@@ -102,7 +104,8 @@ double SmMemory::fetch(std::uint64_t granule, double now) {
     const double bytes = share * rates_.l2_granule;
     timeline_.dram_read_bytes += bytes;
     const double queued = dram_.take(now, bytes * shares_.active_sms / rates_.memory_bandwidth * scale_);
-    const double start = std::max(queued, now + load_.wait(now) * scale_);
+    const auto address = granule * static_cast<std::uint64_t>(rates_.l2_granule);
+    const double start = std::max({queued, through_fabric(bytes, now), now + load_.wait(now) * scale_});
     load_.add(now, bytes * shares_.active_sms);
     fetched_ += share;
     if (later_wave_) {
@@ -112,14 +115,21 @@ double SmMemory::fetch(std::uint64_t granule, double now) {
         fetched_ -= 1;
     }
     const double writing = now > 0 ? std::min(1.0, written_back_ / now) : 0;
-    return start + rates_.memory_latency + rates_.write_delay * writing * scale_;
+    const double distance = machine::line_distance(address) * rates_.memory_line_range;
+    return start + rates_.memory_latency + distance + rates_.write_delay * writing * scale_;
+}
+
+/// When the way through the L2, which reads of DRAM and stores share, begins to carry this SM's part of the bytes.
+double SmMemory::through_fabric(double bytes, double now) {
+    if (rates_.l2_fabric == 0) return now;
+    return fabric_share_.take(now, bytes * shares_.active_sms / rates_.l2_fabric * scale_);
 }
 
 double SmMemory::store(const launch::TouchedLine& line, double now) {
     const double bytes = static_cast<double>(std::popcount(line.sectors)) * launch::kTouchedSectorBytes;
     timeline_.l2_written_bytes += bytes;
     const double weight = line.partial ? partial_store_ : 1;
-    const double start = through(stores_, store_share_, rates_.stores, bytes, now, weight);
+    const double start = through_fabric(bytes, through(stores_, store_share_, rates_.stores, bytes, now, weight));
     write_back(bytes, start);
     return start;
 }
@@ -145,14 +155,14 @@ void SmMemory::fill_busy(BusyCycles& busy) const {
     busy[kL2Loads] = std::max(loads_.busy, load_share_.busy);
     busy[kL2Stores] = std::max(stores_.busy, store_share_.busy);
     busy[kL2Atomics] = std::max(atomics_.busy, atomic_share_.busy);
+    if (rates_.l2_fabric > 0) busy[kL2Fabric] = fabric_share_.busy;
     busy[kDram] = dram_.busy;
 }
 
 Utilisation SmMemory::used() const {
     const double read = timeline_.dram_read_bytes, written = timeline_.dram_written_bytes;
-    const double crossing = rates_.l2_fabric > 0 ? shares_.active_sms * read / rates_.l2_fabric : 0;
     return {.l1 = std::max({loads_.busy, stores_.busy, atomics_.busy}),
-            .l2 = std::max({load_share_.busy, store_share_.busy + crossing, atomic_share_.busy}),
+            .l2 = std::max({load_share_.busy, store_share_.busy, fabric_share_.busy, atomic_share_.busy}),
             .dram = shares_.active_sms * (read + written) / rates_.memory_peak};
 }
 

@@ -42,6 +42,7 @@ private:
     [[nodiscard]] Granules granules_of(const launch::TouchedLine& line, std::uint32_t sectors) const;
     double from_l2(const Granules& granules, double now);
     double fetch(std::uint64_t granule, double now);
+    double through_fabric(double bytes, double now);
     double store(const launch::TouchedLine& line, double now);
     double atomic(const launch::TouchedLine& line, double now);
     void write_back(double bytes, double now);
@@ -53,7 +54,7 @@ private:
     double scale_;  ///< of the cycles for which something is busy: 0 where nothing ever is
     RecentGranules l1_, l2_;
     MemoryLoad load_;
-    Server loads_, load_share_, stores_, store_share_, atomics_, atomic_share_, dram_;
+    Server loads_, load_share_, stores_, store_share_, atomics_, atomic_share_, fabric_share_, dram_;
     std::unordered_set<std::uint64_t> seen_;
     bool later_wave_ = false;
     double written_back_ = 0;  ///< cycles of DRAM

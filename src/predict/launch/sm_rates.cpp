@@ -2,6 +2,7 @@
 
 #include "costs/issue_slots.hpp"
 #include "costs/lines_in_flight.hpp"
+#include "machine/dram_variation.hpp"
 #include "machine/store_queue.hpp"
 #include "units/error.hpp"
 #include "units/warp.hpp"
@@ -43,6 +44,7 @@ void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t s
     const auto path = machine.paths.find("global");
     if (path == machine.paths.end()) throw InputError(fmt::format("{}: paths.global: missing; expected it", origin));
     rates.memory_latency = needed(path->second.memory_latency, "paths.global.memory_latency", origin);
+    rates.memory_line_range = machine::line_range(path->second);
     rates.access_slots = costs::slots_beside_others(path->second.issue_slots.value_or(1), rates.registers);
     for (const auto& name : path->second.caches.value_or({})) {
         const auto* const cache = cache_named(machine, name);
@@ -59,7 +61,7 @@ void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t s
         rates.l2_latency = (latency + static_cast<double>(cache->far_latency.value_or(*cache->latency))) / 2;
         rates.l2_granule = static_cast<double>(cache->sector.value_or(32));
         rates.loads = {cache->sm_bytes_per_cycle.value_or(0), cache->bytes_per_cycle.value_or(0)};
-        rates.l2_partitions = static_cast<int>(cache->partitions.value_or(1));
+        rates.l2_fabric = cache->fabric_bytes_per_cycle.value_or(0);
     }
     if (rates.l2_latency == 0) rates.l2_latency = rates.memory_latency;
     if (rates.l1_latency == 0) rates.l1_latency = rates.l2_latency;
@@ -86,8 +88,6 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     add_caches(rates, machine, shared_bytes, origin);
     rates.stores = bandwidth_of(machine, "l2_store", rates.loads, rates.assumptions);
     rates.atomics = bandwidth_of(machine, "l2_atomic", rates.loads, rates.assumptions);
-    // Every second line that is stored or comes from DRAM belongs to the far partition.
-    if (rates.l2_partitions > 1) rates.l2_fabric = rates.stores.gpu;
     const auto& memory = machine.memory;
     rates.memory_bandwidth = needed(memory.read_bandwidth, "memory.read_bandwidth", origin) / rates.clock_ghz;
     rates.memory_peak = std::max(rates.memory_bandwidth, memory.peak_bandwidth.value_or(0) / rates.clock_ghz);

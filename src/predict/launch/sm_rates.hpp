@@ -34,11 +34,9 @@ struct SmRates {
     double access_slots = 1, shared_slots = 1;  ///< issue slots of an access to global and to shared memory
     double l1_bytes = 0, l1_latency = 0;        ///< beside the shared memory of the resident blocks
     double l2_bytes = 0, l2_granule = 32, l2_latency = 0;
-    int l2_partitions = 1;
-    double memory_latency = 0;
-    Bandwidth loads, stores, atomics;  ///< at the L2
-    /// The most bytes that are stored or come from DRAM in a cycle. Every second one passes between the partitions of
-    /// the L2. 0 where the L2 has one partition, or the rate is not known.
+    double memory_latency = 0, memory_line_range = 0;  ///< to a line at the mean distance, and from nearest to farthest
+    Bandwidth loads, stores, atomics;                  ///< at the L2
+    /// The most bytes that are stored or come from DRAM in a cycle, together. 0: not described.
     double l2_fabric = 0;
     double memory_bandwidth = 0;  ///< bytes that the GPU reads from DRAM in a cycle
     double memory_peak = 0;       ///< bytes that the pins of DRAM move in a cycle

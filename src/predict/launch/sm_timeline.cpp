@@ -217,8 +217,7 @@ private:
                 read = std::max(read, leaves);
                 done = std::max(done, memory_.served(access, lines[i], leaves) + later);
             }
-            if (access.kind == launch::AccessKind::store)
-                warp.hold = std::max(warp.hold, done - rates_.store_queue);
+            if (access.kind == launch::AccessKind::store) warp.hold = std::max(warp.hold, done - rates_.store_queue);
         }
         if (step.kind == launch::StepKind::copy) warp.copies_done = std::max(warp.copies_done, done);
         if (access.kind != launch::AccessKind::store) warp.memory_done = std::max(warp.memory_done, done);

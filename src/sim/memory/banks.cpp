@@ -1,6 +1,7 @@
 #include "sim/memory/banks.hpp"
 
 #include "sim/memory/description.hpp"
+#include "units/scattered.hpp"
 
 #include <bit>
 
@@ -21,12 +22,6 @@ std::uint32_t power_of_two(const machine::Integer& field, const char* path) {
 }
 
 }  // namespace
-
-std::uint64_t scattered(std::uint64_t value) {
-    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9U;
-    value = (value ^ (value >> 27)) * 0x94D049BB133111EBU;
-    return value ^ (value >> 31);
-}
 
 Banks::Banks(const machine::Machine& machine, std::size_t channels) : channels_(channels) {
     const auto& memory = machine.memory;

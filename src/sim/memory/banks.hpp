@@ -10,9 +10,6 @@
 
 namespace gputomo::sim {
 
-/// A hash whose every bit depends on all of `value`.
-[[nodiscard]] std::uint64_t scattered(std::uint64_t value);
-
 /// DRAM reads lines of memory.fetch_bytes as bursts, one from each of several neighbouring channels. Each line keeps a
 /// bank busy for memory.bank_cycles. A hash of the address chooses channels and banks. Loads of many warps therefore
 /// meet at random banks, and wait longer the busier the banks are. This models the queue that Volkov 2016

@@ -1,5 +1,6 @@
 #include "sim/memory/dram.hpp"
 
+#include "machine/dram_variation.hpp"
 #include "sim/memory/description.hpp"
 
 #include <algorithm>
@@ -15,8 +16,6 @@ constexpr double kMostRead = 16 << 20;
 constexpr double kBandwidthRounding = 1.01;
 /// Catches typing errors.
 constexpr std::int64_t kMaxChannels = 1024;
-/// Distances that lines have where no channels are described.
-constexpr std::uint64_t kPlaces = 16;
 
 /// GB/s -> bytes per SM cycle.
 double bytes_per_cycle(const machine::Real& bandwidth, const std::string& path, const machine::Machine& machine) {
@@ -83,11 +82,10 @@ std::size_t Dram::channel_of(std::uint64_t physical) const {
 }
 
 double Dram::distance(std::uint64_t physical) const {
-    if (channels_.size() == 1)
-        return static_cast<double>(scattered(physical / kInterleave) % kPlaces) / static_cast<double>(kPlaces - 1);
+    if (channels_.size() == 1) return machine::line_distance(physical);
     const std::size_t channel =
         banks_.described() ? banks_.channel(physical / banks_.fetch_bytes()) : channel_of(physical);
-    return static_cast<double>(channel) / static_cast<double>(channels_.size() - 1);
+    return static_cast<double>(channel) / static_cast<double>(channels_.size() - 1) - 0.5;
 }
 
 void Dram::use_idle_time(Channel& channel, double now) const {

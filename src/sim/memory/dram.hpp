@@ -42,7 +42,7 @@ public:
     Wait read(std::uint64_t physical, std::uint32_t bytes, double now);
     /// How long after `now` the channel's queue takes the write.
     double write(std::uint64_t physical, std::uint32_t bytes, double now);
-    /// How far away the line lies, by its channel: 0 is the nearest, 1 the farthest.
+    /// How far away the line lies, by its channel: -0.5 is the nearest, 0.5 the farthest.
     [[nodiscard]] double distance(std::uint64_t physical) const;
     /// When all channels have completed the booked work.
     [[nodiscard]] double busy_until() const;

@@ -1,5 +1,6 @@
 #include "sim/memory/global_loads.hpp"
 
+#include "machine/dram_variation.hpp"
 #include "sim/memory/description.hpp"
 #include "sim/memory/dram.hpp"
 #include "units/warp.hpp"
@@ -47,7 +48,9 @@ GlobalLoads::GlobalLoads(const machine::Machine& machine) : coalesced_(coalesced
     if (path == machine.paths.end()) return;
     const double cost = path->second.transaction_cost.value_or(kLeastSpacing);
     spacing_ = cost;
-    if (machine.memory.channel_banks && cost > kLeastSpacing && coalesced_ < kWarp) {
+    line_range_ = machine::line_range(path->second);
+    const bool varies = machine.memory.channel_banks || line_range_ > 0;
+    if (varies && cost > kLeastSpacing && coalesced_ < kWarp) {
         const double wanted = static_cast<double>(kWarp - static_cast<std::int64_t>(coalesced_)) * cost;
         double low = kLeastSpacing, high = cost;
         for (int i = 0; i < kHalvings; ++i) {
@@ -78,10 +81,9 @@ double GlobalLoads::scattered(const machine::Machine& machine) const {
         double last = 0;
         for (std::size_t i = 0; i < kWarp; ++i) {
             const double leaves = departure(i);
-            last = std::max(
-                last,
-                leaves +
-                    dram.read(random() % kSpread / kWordBytes * kWordBytes, kWordBytes, load * kApart + leaves).delay);
+            const std::uint64_t address = random() % kSpread / kWordBytes * kWordBytes;
+            last = std::max(last, leaves + dram.distance(address) * line_range_ +
+                                      dram.read(address, kWordBytes, load * kApart + leaves).delay);
         }
         sum += last;
     }

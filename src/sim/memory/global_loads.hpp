@@ -1,8 +1,8 @@
 // Cycles that a global load of a warp takes in the SM, beside its latency in the memory system.
 //
 // A described transaction cost and a described latency of a whole warp's stream were measured with other loads in
-// flight. They include cycles for which those loads waited for each other. The simulated memory makes loads wait as
-// well, so the waiting of the measurement is subtracted here.
+// flight. They include cycles for which those loads waited for each other, and for the farthest of their lines. The
+// simulated memory makes loads wait as well, so the waiting of the measurement is subtracted here.
 #pragma once
 
 #include "machine/machine.hpp"
@@ -28,6 +28,7 @@ private:
     [[nodiscard]] double scattered(const machine::Machine& machine) const;
     [[nodiscard]] double streamed(const machine::Machine& machine, double latency) const;
 
+    double line_range_ = 0;      ///< cycles from the latency of the nearest line of memory to that of the farthest
     std::size_t coalesced_ = 1;  ///< transactions that a coalesced load counts as (Volkov 2016, 6.7)
     double spacing_ = 1;
     double whole_warp_ = 0;

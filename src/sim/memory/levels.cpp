@@ -1,5 +1,6 @@
 #include "sim/memory/levels.hpp"
 
+#include "machine/dram_variation.hpp"
 #include "sim/memory/description.hpp"
 #include "sim/memory/memory_system.hpp"
 
@@ -161,7 +162,7 @@ void Builder::check_order(const MemoryPath& path, const std::vector<std::string>
 
 /// Cycles between the latencies of the nearest and the farthest line of memory. Their mean has to be the described
 /// latency.
-double line_range(const machine::Path& from, const std::string& where) {
+double checked_line_range(const machine::Path& from, const std::string& where) {
     if (!from.memory_latency_line_range) return 0;
     const auto& ends = *from.memory_latency_line_range;
     const auto mean = *from.memory_latency;
@@ -169,7 +170,7 @@ double line_range(const machine::Path& from, const std::string& where) {
         std::abs(ends[0] + ends[1] - 2 * mean) > 1)
         reject(where + ".memory_latency_line_range", fmt::format("found [{}]", fmt::join(ends, ", ")),
                fmt::format("[smallest, largest] with the mean {}", mean));
-    return static_cast<double>(ends[1] - ends[0]);
+    return machine::line_range(from);
 }
 
 void Builder::build_path(std::size_t kind) {
@@ -198,7 +199,7 @@ void Builder::build_path(std::size_t kind) {
     (void)need_cycles(from.memory_latency, where + ".memory_latency");
     path.memory_latency =
         placement_.spread(*from.memory_latency, from.memory_latency_range, where + ".memory_latency_range");
-    path.line_range = line_range(from, where);
+    path.line_range = checked_line_range(from, where);
     if (from.page_window) {
         path.window = need_count(from.page_window, where + ".page_window", std::int64_t{1} << 62);
         path.window_penalty = need_cycles(from.page_window_penalty, where + ".page_window_penalty");

@@ -98,11 +98,12 @@ Time MemoryModel::fetch(TransactionState& state, std::size_t depth, Range range,
     if (depth == state.path.caches.size()) {
         dram_bytes_ += range.bytes;
         reached_dram_ = true;
+        if (fabric_cycles_per_byte_ > 0)
+            now = queue(state, fabric_, static_cast<double>(range.bytes) * fabric_cycles_per_byte_, now);
         const auto wait = dram_.read(range.physical, static_cast<std::uint32_t>(range.bytes), now);
         const double own = wait.server != nullptr ? own_work(state, *wait.server, wait.service) : 0;
         const double waited = std::max(0.0, wait.delay - own);
-        const double distance =
-            state.path.line_range > 0 ? (dram_.distance(range.physical) - 0.5) * state.path.line_range : 0;
+        const double distance = state.path.line_range > 0 ? dram_.distance(range.physical) * state.path.line_range : 0;
         return now + state.penalty + state.path.memory_latency[state.transaction.sm] + distance + waited;
     }
     const CacheLevel& level = *state.path.caches[depth];

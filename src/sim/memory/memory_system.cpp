@@ -34,6 +34,7 @@ MemoryModel::MemoryModel(const machine::Machine& machine, const AddressSpace& ad
       dram_(machine),
       stores_(kSharedSlots),
       atomic_units_(kSharedSlots),
+      fabric_(kSharedSlots),
       atomics_(kAtomicSlots),
       noise_(options.noise, options.seed + 1),
       own_requests_(kOwnRequest) {
@@ -48,6 +49,10 @@ MemoryModel::MemoryModel(const machine::Machine& machine, const AddressSpace& ad
     partial_cost_ = stores.partial_cost.value_or(1);
     store_cycles_per_byte_ = cycles_per_byte(stores.bytes_per_cycle, "accesses.l2_store.bytes_per_cycle");
     atomic_cycles_per_byte_ = cycles_per_byte(atomics.bytes_per_cycle, "accesses.l2_atomic.bytes_per_cycle");
+    for (const auto& [name, cache] : machine.caches)
+        if (cache.fabric_bytes_per_cycle)
+            fabric_cycles_per_byte_ =
+                cycles_per_byte(cache.fabric_bytes_per_cycle, fmt::format("caches.{}.fabric_bytes_per_cycle", name));
     out_cycles_per_byte_ = in_cycles_per_byte_ =
         cycles_per_byte(machine.memory.interconnect_bytes_per_cycle, "memory.interconnect_bytes_per_cycle");
     if (out_cycles_per_byte_ == 0)

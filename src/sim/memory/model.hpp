@@ -35,7 +35,7 @@ struct TransactionState {
     /// The range was cut at the lines of a level. The described latency is that of the whole transaction, so its pieces
     /// do not wait for each other. Work that one piece books is subtracted from what the next one waits.
     bool cut = false;
-    std::array<std::pair<const Server*, double>, 4> booked{};
+    std::array<std::pair<const Server*, double>, 5> booked{};
 };
 
 /// Bytes from `address` to the end of its block, at most `bytes`.
@@ -97,12 +97,14 @@ private:
     Levels levels_;
     SharedStorage storage_;
     Dram dram_;
-    double in_cycles_per_byte_ = 0, out_cycles_per_byte_ = 0;        ///< of an SM's port; 0: not limited
-    std::vector<Server> ports_in_;                                   ///< by SM: data that loads bring
-    std::vector<Server> ports_out_;                                  ///< by SM: data that stores and atomics take away
+    double in_cycles_per_byte_ = 0, out_cycles_per_byte_ = 0;  ///< of an SM's port; 0: not limited
+    std::vector<Server> ports_in_;                             ///< by SM: data that loads bring
+    std::vector<Server> ports_out_;                            ///< by SM: data that stores and atomics take away
     double partial_cost_ = 1;  ///< of a byte of a sector that a store writes in part, relative to a whole one
     double store_cycles_per_byte_ = 0, atomic_cycles_per_byte_ = 0;  ///< of the cache of all SMs; 0: not limited
     Server stores_, atomic_units_;                                   ///< of all SMs
+    double fabric_cycles_per_byte_ = 0;                              ///< 0: not limited
+    Server fabric_;  ///< stores and reads of DRAM on their way through the last cache
     std::vector<std::pair<std::uint64_t, Time>> atomics_;  ///< address and completion of recent atomics, by a hash
     NoiseSource noise_;
     /// Each launch counts time from 0. Inside, time goes on from launch to launch, so that earlier queues are past.

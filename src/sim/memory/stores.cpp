@@ -66,6 +66,8 @@ Time MemoryModel::store(TransactionState& state, const Range& range, Time now) {
         const double bytes = static_cast<double>(touched) * (t.partial ? partial_cost_ : 1);
         waited = stores_.reserve(now, bytes * store_cycles_per_byte_) - now;
     }
+    if (fabric_cycles_per_byte_ > 0)
+        waited = std::max(waited, fabric_.reserve(now, static_cast<double>(touched) * fabric_cycles_per_byte_) - now);
     for (; depth < state.path.caches.size() && !kept; ++depth)
         kept = write_to_cache(*state.path.caches[depth], 0, at, range.bytes, waited, now);
     if (!kept) waited = std::max(waited, write_to_dram(at, range.bytes, now));
