@@ -1,5 +1,6 @@
 #include "answer/simulate.hpp"
 
+#include "costs/atomic_units.hpp"
 #include "sim/simulator.hpp"
 #include "units/error.hpp"
 
@@ -41,6 +42,35 @@ std::vector<std::string> assumptions_of(const sim::ExecutedCode& code) {
     return assumptions;
 }
 
+/// Share of atomics that may meet on an address before a simulation without their times warns, and the share of
+/// compare-and-swap requests that may fail. A few of them change no launch's time by a tenth.
+constexpr double kMetAtomics = 0.05, kFailedSwaps = 0.02;
+
+void add_atomic_remarks(Answer& answer, const sim::Counters& counters, const machine::Machine& machine) {
+    const auto share = [](std::uint64_t part, std::uint64_t of) {
+        return of > 0 ? static_cast<double>(part) / static_cast<double>(of) : 0;
+    };
+    std::vector<std::string> assumptions;
+    const auto units = costs::atomic_units_of(machine, &assumptions);
+    if (counters.atomics > 0 && units)
+        answer.assumptions.insert(answer.assumptions.end(), assumptions.begin(), assumptions.end());
+    if (counters.atomics > 0 && !units)
+        answer.assumptions.emplace_back(
+            "an atomic waits one cycle for another one on its address: the machine has not all of "
+            "accesses.l2_atomic.units, .unit_bytes, .same_address_cycles, .part_cycles and .sector_cycles");
+    if (const double met = share(counters.met_atomics, counters.atomics); met > kMetAtomics && !units)
+        answer.warnings.push_back(
+            fmt::format("{:.0f}% of the atomics meet others on their address, and how long each takes there is not "
+                        "described: the launch may take many times as long. The experiment atomic_contention finds it",
+                        100 * met));
+    if (const double failed = share(counters.failed_swaps, counters.swaps); failed > kFailedSwaps)
+        answer.warnings.push_back(fmt::format(
+            "{:.0f}% of the compare-and-swap requests find that another thread came first. How often threads "
+            "begin again depends on when requests arrive, to a few cycles: the launch may execute more or "
+            "fewer instructions",
+            100 * failed));
+}
+
 Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const SimulationRequest& request, const Plan& plan) {
     const auto device = sim::make_device(gpu.machine, {.id = gpu.origin, .seed = request.seed});
     launch::PlacedLaunch placed(*device, launch);
@@ -58,6 +88,7 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
                   .time = time_of(device->counters(), gpu.machine),
                   .work = work_of(device->counters()),
                   .assumptions = assumptions_of(device->executed_code())};
+    add_atomic_remarks(answer, device->counters(), gpu.machine);
     if (!launch.not_proven.empty())
         answer.warnings.push_back("the reduction of the capture may have changed the launch: " + launch.not_proven);
     if (request.compares_results) answer.differences = placed.compare(*launch.results);

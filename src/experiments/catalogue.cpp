@@ -44,6 +44,7 @@ std::span<const Experiment> catalogue() {
         occupancy_experiment(),
         occupancy_over_time_experiment(),
         memory_parallelism_experiment(),
+        atomic_contention_experiment(),
         memory_latencies_experiment(),
         random_access_experiment(),
         write_delay_experiment(),

@@ -48,6 +48,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment memory_pauses_experiment();
 [[nodiscard]] Experiment kernels_experiment();
 [[nodiscard]] Experiment l2_copy_experiment();
+[[nodiscard]] Experiment atomic_contention_experiment();
 [[nodiscard]] Experiment access_patterns_experiment();
 
 }  // namespace gputomo::experiments

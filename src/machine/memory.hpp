@@ -184,13 +184,19 @@ struct Memory {
 };
 
 /// One kind of access to one place, other than plain loads: "l2_store", "memory_atomic", "l2_async" (asynchronous
-/// copies to shared memory).
+/// copies to shared memory). Atomics on integers are "l2_atomic". The entries "l2_atomic_float", "l2_atomic_double" and
+/// "l2_atomic_swap" (compare and swap) have the times of others.
 struct Access {
     Real partial_cost;
     Real sm_bytes_per_cycle;
     Integer sm_bytes_in_flight;
     Real bytes_per_cycle;
     Integer bytes_in_flight;
+    Integer units;
+    Integer unit_bytes;
+    Real same_address_cycles;
+    Real part_cycles;
+    Real sector_cycles;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
@@ -209,6 +215,20 @@ struct Access {
         visit({.name = "bytes_in_flight", .unit = Unit::bytes,
                .doc = "bytes that each SM must have in flight for all SMs together to reach 90% of bytes_per_cycle"},
               self.bytes_in_flight);
+        visit({.name = "units", .unit = Unit::count,
+               .doc = "units of the cache that perform atomics side by side, as the rate of scattered ones shows. Each "
+                      "serves its part of the addresses"}, self.units);
+        visit({.name = "unit_bytes", .unit = Unit::bytes,
+               .doc = "consecutive bytes that one of these units serves, in the mean"}, self.unit_bytes);
+        visit({.name = "same_address_cycles", .unit = Unit::cycles,
+               .doc = "least time from one atomic on an address to the next one on it, whichever threads they are of. "
+                      "Threads of one warp count one by one"}, self.same_address_cycles);
+        visit({.name = "part_cycles", .unit = Unit::cycles,
+               .doc = "time that a unit takes for a warp's atomics on different addresses of a sector of 32 bytes that "
+                      "they do not cover"}, self.part_cycles);
+        visit({.name = "sector_cycles", .unit = Unit::cycles,
+               .doc = "time that a unit takes for a warp's atomics that cover a sector of 32 bytes"},
+              self.sector_cycles);
     }
 };
 

@@ -157,6 +157,12 @@ Machine partitioned_machine() {
     m.memory.interconnect_bytes_per_cycle = {};
     m.accesses["l2_store"].sm_bytes_per_cycle.set(4);
     m.accesses["l2_store"].bytes_per_cycle.set(3);
+    machine::Access& atomics = m.accesses["l2_atomic"];
+    atomics.units.set(2);
+    atomics.unit_bytes.set(256);
+    atomics.same_address_cycles.set(40);
+    atomics.part_cycles.set(30);
+    atomics.sector_cycles.set(20);
     return m;
 }
 
@@ -180,6 +186,7 @@ public:
         for (const std::int64_t stride : {4, 256})
             for (const bool copies : {false, true}) launch(stream({stride, 4096, copies}), 4, 256);
         launch(stream({4, 0, false}), 2, 256);
+        for (const std::int64_t stride : {0, 4, 32}) launch(atomics(stride), 2, kWarpThreads);
         return times_;
     }
 
@@ -303,6 +310,15 @@ private:
                     values.push_back(word);
                 });
             (void)k.clock_after(values.back());
+        });
+    }
+
+    /// All threads add to one word, to a line, or to one word of each sector of many lines.
+    static KernelBuilder atomics(std::int64_t stride) {
+        return timed("atomics", [&](KernelBuilder& k, Reg data, Reg tid) {
+            const Reg to = k.element(data, tid, Bytes(stride)), old = k.reg(Type::u32);
+            k.repeat(4, [&](int) { k("atom.global.add.u32", old, Mem(to, 1024), 1); });
+            (void)k.clock_after(old);
         });
     }
 

@@ -1,6 +1,7 @@
 // What sampled blocks of a launch executed, and which memory they touched: plain data that a model gives a time to.
 #pragma once
 
+#include "costs/atomic_units.hpp"
 #include "costs/register_ports.hpp"
 
 #include <cstddef>
@@ -58,6 +59,9 @@ struct TouchedLine {
     std::uint64_t line = 0;     ///< address / kLineBytes
     std::uint32_t sectors = 0;  ///< as bits
     bool partial = false;       ///< threads touch only a part of these sectors
+    bool again = false;         ///< an earlier pass of the atomic touched the line
+    bool lone = false;          ///< one thread takes part in this pass of the atomic
+    std::uint8_t asked = 0;     ///< bytes that the threads of this pass ask for
 };
 inline constexpr std::uint64_t kTouchedLineBytes = 128, kTouchedSectorBytes = 32;
 
@@ -65,13 +69,15 @@ inline constexpr std::uint64_t kTouchedLineBytes = 128, kTouchedSectorBytes = 32
 /// shared memory and, where it is one with the first cache, global memory.
 enum class Stage : std::uint8_t { storage, first_cache, constants, textures };
 
-/// One memory instruction of a warp.
+/// One memory instruction of a warp. The lines of an atomic are listed pass by pass: of the threads that ask for one
+/// address, each pass has one.
 struct WarpAccess {
     std::uint32_t first = 0;  ///< into BlockTrace::lines
     std::uint16_t lines = 0;
     AccessKind kind = AccessKind::load;
     bool skips_near = false;  ///< is not served by the SM's own caches
     Stage stage = Stage::first_cache;
+    costs::AtomicClass atomic_class = costs::AtomicClass::integer;
     float stage_cycles = 0;  ///< for which its lines or words occupy the stage
     float spread = 0;        ///< cycles from its first word to its last one, at least
     float bank_cycles = 0;   ///< for which it occupies the storage with an access to shared memory
@@ -113,6 +119,12 @@ struct GridFootprint {
     bool exact = false;  ///< all blocks were executed
 };
 
+/// A sector of global memory and the atomics that all blocks of the grid request from it.
+struct AtomicSector {
+    std::uint64_t sector = 0;  ///< address / kTouchedSectorBytes
+    double requests = 0;       ///< passes of warps
+};
+
 struct LaunchProfile {
     std::string kernel;
     std::uint64_t blocks = 0;  ///< of the grid
@@ -132,6 +144,10 @@ struct LaunchProfile {
     /// The longest sampled block, where it executes far more than those of `sms`; otherwise empty.
     std::vector<BlockTrace> longest;
     GridFootprint footprint;
+    std::vector<AtomicSector> atomic_sectors;  ///< those that sampled blocks touched
+    double scattered_atomics = 0;              ///< requests from all other sectors
+    /// Share of the compare-and-swap requests that ask for an address that other warps swap as well.
+    double met_swaps = 0;
     bool stable = true;  ///< whether the means of further blocks changed by less than the wanted error
     double error = 0;    ///< relative standard error of the mean instructions of a block
     /// Share of the sectors loaded by sampled blocks that other blocks probably write.

@@ -1,5 +1,6 @@
 #include "launch/profile/profile.hpp"
 
+#include "launch/profile/atomic_sectors.hpp"
 #include "launch/profile/exchange.hpp"
 #include "launch/profile/grid_footprint.hpp"
 #include "launch/profile/recorder.hpp"
@@ -134,6 +135,7 @@ private:
         profile_.sampled.push_back(recorder_.counts());
         executed_ += recorder_.counts().instructions;
         exchange_.add(recorder_.loaded(), recorder_.written());
+        atomics_.add(block, recorder_.atomics());
         all_.read.insert(recorder_.read().begin(), recorder_.read().end());
         all_.written.insert(recorder_.written().begin(), recorder_.written().end());
         return true;
@@ -293,6 +295,7 @@ private:
         for (auto& each : profile_.executed) each /= count;
         for (auto& each : profile_.threads) each /= count;
         profile_.exchanged = exchange_.share();
+        atomics_.fill(profile_);
         if (const auto stores = machine_.accesses.find("l2_store"); stores != machine_.accesses.end())
             profile_.partial_store = stores->second.partial_cost.value_or(1);
     }
@@ -307,6 +310,7 @@ private:
     std::mt19937_64 random_;
     BlockSectors all_;  ///< of all executed blocks
     Exchange exchange_;
+    AtomicSectors atomics_;
     LaunchProfile profile_;
     std::set<std::uint64_t> known_;
     std::size_t events_ = 0;

@@ -64,6 +64,7 @@ void Recorder::begin(std::uint64_t block, bool trace, std::size_t most_events) {
     read_.clear();
     loaded_.clear();
     written_.clear();
+    atomics_ = {};
 }
 
 void Recorder::restore() {
@@ -203,8 +204,62 @@ const std::vector<sim::Segment>& Recorder::take_port(sim::PathKind path, sim::Co
     return segments;
 }
 
+void Recorder::add_passes(WarpAccess& to) {
+    std::array<std::uint64_t, kLanes> addresses{};
+    std::uint32_t left = by_lane(global_, addresses);
+    if (tracing_) to.first = static_cast<std::uint32_t>(trace_.lines.size());
+    lines_.clear();
+    std::size_t before = 0;  // lines of earlier passes
+    while (left != 0) {
+        const std::uint32_t pass = costs::next_pass(addresses, left);
+        left &= ~pass;
+        for (std::uint32_t lanes = pass; lanes != 0; lanes &= lanes - 1) {
+            const std::uint64_t address = addresses[static_cast<std::size_t>(std::countr_zero(lanes))];
+            const std::uint64_t line = address / kTouchedLineBytes;
+            const auto of_pass = std::ranges::find(lines_.begin() + static_cast<std::ptrdiff_t>(before), lines_.end(),
+                                                   line, &TouchedLine::line);
+            const auto bytes = static_cast<std::uint8_t>(global_.bytes);
+            const std::uint32_t bit = 1U << (address % kTouchedLineBytes / kTouchedSectorBytes);
+            if (of_pass == lines_.end()) {
+                const bool again = std::any_of(lines_.begin(), lines_.begin() + static_cast<std::ptrdiff_t>(before),
+                                               [line](const TouchedLine& touched) { return touched.line == line; });
+                lines_.push_back({.line = line, .sectors = bit, .again = again, .lone = true, .asked = bytes});
+            } else {
+                of_pass->sectors |= bit;
+                of_pass->lone = false;
+                of_pass->asked = static_cast<std::uint8_t>(of_pass->asked + bytes);
+            }
+        }
+        before = lines_.size();
+    }
+    for (TouchedLine& line : lines_) {
+        line.partial = line.asked < std::popcount(line.sectors) * kTouchedSectorBytes;
+        for (std::uint32_t bits = line.sectors; bits != 0; bits &= bits - 1)
+            atomics_.requests[line.line * (kTouchedLineBytes / kTouchedSectorBytes) +
+                              static_cast<std::uint64_t>(std::countr_zero(bits))] += 1;
+    }
+    if (!tracing_) return;
+    to.lines = static_cast<std::uint16_t>(lines_.size());
+    trace_.lines.insert(trace_.lines.end(), lines_.begin(), lines_.end());
+}
+
+void Recorder::add_swaps(const Accessed& accessed, bool global) {
+    auto& swapped = global ? atomics_.swapped : atomics_.swapped_shared;
+    for (std::size_t i = 0; i < accessed.count; ++i) {
+        const auto [known, first] = swapped.try_emplace(accessed.address[i], SwappedAddress{.warp = warp_});
+        known->second.swaps += 1;
+        known->second.met = known->second.met || known->second.warp != warp_;
+    }
+}
+
 void Recorder::add_global(WarpAccess& to) {
+    const std::size_t first = trace_.lines.size();
     add_lines(global_, true, to);
+    if (to.kind == AccessKind::atomic) {
+        if (tracing_) trace_.lines.resize(first);
+        add_passes(to);
+        if (to.atomic_class == costs::AtomicClass::compare_swap) add_swaps(global_, true);
+    }
     if (!tracing_) return;
     const bool near = to.kind == AccessKind::load && !to.skips_near;
     for (const sim::Segment& segment :
@@ -255,10 +310,11 @@ void Recorder::add_banks(WarpAccess& to) {
     std::array<std::uint64_t, kLanes> addresses{};
     const std::uint32_t mask = by_lane(shared_, addresses);
     const Opcode operation = program_.steps[step_].instruction.operation;
-    const auto found = banks_->access(addresses, mask,
-                                      {.bytes = static_cast<std::uint32_t>(shared_.bytes),
-                                       .broadcasts = operation != Opcode::ATOMS,
-                                       .loads = operation == Opcode::LDS});
+    const auto found = banks_->access(
+        addresses, mask,
+        {.bytes = static_cast<std::uint32_t>(shared_.bytes),
+         .broadcasts = operation != Opcode::ATOMS || sim::machine_code::sums_lanes(program_.steps[step_]),
+         .loads = operation == Opcode::LDS});
     to.bank_cycles = static_cast<float>(found.occupancy);
     to.bank_latency = static_cast<float>(found.latency);
     counts_.bank_cycles += found.occupancy / bank_cycles_;
@@ -271,7 +327,8 @@ void Recorder::finish() {
     if (mask_ == 0) event.access = kNotExecuted;
     if (global_.count + shared_.count + local_.count + constant_.count > 0) {
         WarpAccess access{.kind = kind_of(global_.count > 0 ? global_.access : local_.access),
-                          .skips_near = skips_near(program_.steps[step_].instruction)};
+                          .skips_near = skips_near(program_.steps[step_].instruction),
+                          .atomic_class = sim::machine_code::atomic_class_of(program_.steps[step_])};
         if (global_.count > 0) {
             if (sim::machine_code::fetches_texels(program_.steps[step_]))
                 add_texture(access);
@@ -280,7 +337,10 @@ void Recorder::finish() {
         }
         if (local_.count > 0) add_local(access);
         if (constant_.count > 0) add_constant(access);
-        if (shared_.count > 0) add_banks(access);
+        if (shared_.count > 0) {
+            add_banks(access);
+            if (access.atomic_class == costs::AtomicClass::compare_swap) add_swaps(shared_, false);
+        }
         if (tracing_) {
             event.access = static_cast<std::uint32_t>(trace_.accesses.size());
             trace_.accesses.push_back(access);

@@ -1,6 +1,7 @@
 // Watches the execution of blocks: counts, the memory that they touch, and on request all that they do.
 #pragma once
 
+#include "launch/profile/atomic_sectors.hpp"
 #include "launch/profile/launch_profile.hpp"
 #include "machine/machine.hpp"
 #include "sim/machine_code/program.hpp"
@@ -58,6 +59,7 @@ public:
     [[nodiscard]] const std::unordered_set<std::uint64_t>& written() const { return written_; }
     /// Sectors that the block read with other than atomic instructions.
     [[nodiscard]] const std::unordered_set<std::uint64_t>& loaded() const { return loaded_; }
+    [[nodiscard]] const AtomicsOfBlock& atomics() const { return atomics_; }
 
 private:
     /// Addresses of one instruction's threads.
@@ -78,6 +80,9 @@ private:
     /// The addresses of an instruction by lane. Returns the lanes that have one.
     std::uint32_t by_lane(const Accessed& accessed, std::array<std::uint64_t, 32>& addresses) const;
     void add_global(WarpAccess& to);
+    /// Counts an atomic's requests, and lists the lines of its passes in the trace.
+    void add_passes(WarpAccess& to);
+    void add_swaps(const Accessed& accessed, bool global);
     void add_local(WarpAccess& to);
     void add_constant(WarpAccess& to);
     void add_texture(WarpAccess& to);
@@ -103,6 +108,7 @@ private:
     Accessed global_, shared_, local_, constant_;
     std::vector<TouchedLine> lines_;
     std::unordered_set<std::uint64_t> read_, written_, loaded_, saved_;
+    AtomicsOfBlock atomics_;
     /// What memory held before the block wrote it: address and bytes.
     std::vector<std::pair<std::uint64_t, std::array<std::byte, 32>>> sectors_;
     std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> pieces_;

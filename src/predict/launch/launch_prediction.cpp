@@ -1,5 +1,6 @@
 #include "predict/launch/launch_prediction.hpp"
 
+#include "predict/launch/atomic_load.hpp"
 #include "predict/launch/touched_bytes.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <span>
 
 namespace gputomo::predict {
@@ -19,6 +21,11 @@ constexpr std::size_t kHotInstructions = 10;
 /// Share of exchanged sectors above which a prediction warns. Blocks that share the edges of their parts of an array
 /// have a few percent.
 constexpr double kExchanged = 0.1;
+/// Where the time of an atomic is not described, a warning assumes that one address takes an atomic a cycle. An H200
+/// takes 1.45 cycles. It warns where these take this share of the launch.
+constexpr double kLeastBetweenAtomics = 1, kContended = 0.1;
+/// Share of the compare-and-swap requests that may meet others before a prediction warns.
+constexpr double kMetSwaps = 0.02;
 
 /// What one SM needs for all of its blocks.
 struct SmResult {
@@ -31,7 +38,9 @@ struct SmResult {
 class LaunchPredictor {
 public:
     LaunchPredictor(const launch::LaunchProfile& profile, const machine::Machine& machine, std::string_view origin)
-        : profile_(profile), rates_(sm_rates_of(machine, profile.shared_of_block * profile.resident_blocks, origin)) {}
+        : profile_(profile), rates_(sm_rates_of(machine, profile.shared_of_block * profile.resident_blocks, origin)) {
+        if (rates_.atomic_units) atomics_.emplace(profile, *rates_.atomic_units);
+    }
 
     LaunchPrediction predict() {
         fill_launch();
@@ -98,7 +107,9 @@ private:
                 .l2_bytes = touched_by_grid > rates_.l2_bytes
                                 ? rates_.l2_bytes * std::min(1.0, touched.read * factor / touched_by_grid)
                                 : rates_.l2_bytes,
-                .written_back = stored > 0 ? std::min(1.0, touched.written / stored) * evicted : 0};
+                .written_back = stored > 0 ? std::min(1.0, touched.written / stored) * evicted : 0,
+                .atomics = atomics_ ? &*atomics_ : nullptr,
+                .atomic_shares = atomics_ ? atomics_->shares_of(blocks, factor) : AtomicShares{}};
     }
 
     SmResult result_of(std::span<const launch::BlockTrace> blocks) {
@@ -255,14 +266,41 @@ private:
                             "where other blocks write, which is not seen where each block is executed alone. The "
                             "prediction may be far off; use `gputomo simulate`",
                             100 * profile_.exchanged));
+        fill_atomic_remarks();
         if (!profile_.stable)
             to_.warnings.push_back(
                 fmt::format("the sampled blocks differ: their mean of instructions is known to {:.1f}% only",
                             100 * profile_.error));
     }
 
+    void fill_atomic_remarks() {
+        double requests = profile_.scattered_atomics, most = 0;
+        for (const launch::AtomicSector& sector : profile_.atomic_sectors) {
+            requests += sector.requests;
+            most = std::max(most, sector.requests);
+        }
+        if (requests > 0 && !atomics_) {
+            to_.assumptions.emplace_back(
+                "atomics do not wait for each other: the machine has not all of accesses.l2_atomic.units, .unit_bytes, "
+                ".same_address_cycles, .part_cycles and .sector_cycles");
+            if (most * kLeastBetweenAtomics > kContended * to_.cycles)
+                to_.warnings.push_back(
+                    fmt::format("{:.0f} atomics meet in one sector, and how long each takes there is not described: "
+                                "the launch may take many times as long. The experiment atomic_contention finds it",
+                                most));
+        }
+        if (profile_.met_swaps > kMetSwaps)
+            to_.warnings.push_back(fmt::format(
+                "{:.0f}% of the compare-and-swap requests ask for addresses that several warps swap. Where "
+                "another warp came first, a thread begins again. That is not seen where blocks are executed "
+                "one after the other: the launch may execute more instructions and take several times as "
+                "long",
+                100 * profile_.met_swaps));
+    }
+
     const launch::LaunchProfile& profile_;
     SmRates rates_;
+    std::optional<AtomicLoad> atomics_;  ///< empty where the description knows no units for atomics
     std::vector<SmResult> results_;
     bool ends_with_longest_ = false;  ///< a block takes longer than all others together
     LaunchPrediction to_;

@@ -23,11 +23,12 @@ SmMemory::SmMemory(const SmRates& rates, const Shares& shares, double partial_st
       scale_(shares.contention ? 1 : 0),
       l1_(rates.l1_bytes / launch::kTouchedSectorBytes),
       l2_(shares.l2_bytes / rates.l2_granule),
-      load_(rates.contention) {}
+      load_(rates.contention),
+      atomic_units_(shares.atomic_shares.size()) {}
 
 double SmMemory::served(const launch::WarpAccess& access, const launch::TouchedLine& line, double now) {
     if (access.kind == launch::AccessKind::store) return store(line, now);
-    if (access.kind == launch::AccessKind::atomic) return atomic(line, now);
+    if (access.kind == launch::AccessKind::atomic) return atomic(access, line, now);
     double done = now + rates_.l1_latency;
     std::uint32_t missing = 0;
     for (std::uint32_t sectors = line.sectors; sectors != 0; sectors &= sectors - 1) {
@@ -134,12 +135,32 @@ double SmMemory::store(const launch::TouchedLine& line, double now) {
     return start;
 }
 
-double SmMemory::atomic(const launch::TouchedLine& line, double now) {
+double SmMemory::atomic(const launch::WarpAccess& access, const launch::TouchedLine& line, double now) {
     const double bytes = static_cast<double>(std::popcount(line.sectors)) * launch::kTouchedSectorBytes;
-    timeline_.l2_atomic_bytes += bytes;
+    if (!line.again) timeline_.l2_atomic_bytes += bytes;
+    if (shares_.atomics != nullptr) return at_unit(access, line, now);
     const double start = through(atomics_, atomic_share_, rates_.atomics, bytes, now);
     write_back(bytes, start);
     return from_l2(granules_of(line, line.sectors), start);
+}
+
+/// The unit is busy with the requests of all SMs meanwhile. The mean SM has its turn after half of them.
+double SmMemory::at_unit(const launch::WarpAccess& access, const launch::TouchedLine& line, double now) {
+    const double bytes = static_cast<double>(std::popcount(line.sectors)) * launch::kTouchedSectorBytes;
+    const auto weight = static_cast<double>(line.asked) / bytes;
+    const double sent = through(atomics_, atomic_share_, rates_.atomics, bytes, now, weight);
+    const std::size_t unit = shares_.atomics->unit_of(line);
+    const double own = shares_.atomics->cycles(line, access.atomic_class);
+    const double all = own * shares_.atomic_shares[unit];
+    const double start = atomic_units_[unit].take(sent, all * scale_) + (all - own) / 2 * scale_;
+    if (!line.again) write_back(bytes, start);
+    return from_l2(granules_of(line, line.sectors), start);
+}
+
+double SmMemory::atomics_end() const {
+    double end = 0;
+    for (const Server& unit : atomic_units_) end = std::max(end, unit.free);
+    return end > 0 ? end + rates_.l2_latency : 0;
 }
 
 void SmMemory::write_back(double bytes, double now) {
@@ -152,17 +173,26 @@ void SmMemory::write_back(double bytes, double now) {
 }
 
 void SmMemory::fill_busy(BusyCycles& busy) const {
+    busy[kDram] = dram_.busy;
     busy[kL2Loads] = std::max(loads_.busy, load_share_.busy);
     busy[kL2Stores] = std::max(stores_.busy, store_share_.busy);
     busy[kL2Atomics] = std::max(atomics_.busy, atomic_share_.busy);
     if (rates_.l2_fabric > 0) busy[kL2Fabric] = fabric_share_.busy;
-    busy[kDram] = dram_.busy;
+    double most = 0;
+    for (const Server& unit : atomic_units_) most = std::max(most, unit.busy);
+    if (most == 0) return;
+    auto& contended = busy[shares_.atomics->is_one_sector() ? kOneSector
+                           : shares_.atomics->is_uneven()   ? kFewSectors
+                                                            : kL2Atomics];
+    contended = std::max(contended, most);
 }
 
 Utilisation SmMemory::used() const {
     const double read = timeline_.dram_read_bytes, written = timeline_.dram_written_bytes;
+    double atomics = 0;
+    for (const Server& unit : atomic_units_) atomics += unit.busy / static_cast<double>(atomic_units_.size());
     return {.l1 = std::max({loads_.busy, stores_.busy, atomics_.busy}),
-            .l2 = std::max({load_share_.busy, store_share_.busy, fabric_share_.busy, atomic_share_.busy}),
+            .l2 = std::max({load_share_.busy, store_share_.busy, fabric_share_.busy, atomic_share_.busy, atomics}),
             .dram = shares_.active_sms * (read + written) / rates_.memory_peak};
 }
 

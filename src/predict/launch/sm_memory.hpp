@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_set>
+#include <vector>
 
 namespace gputomo::predict {
 
@@ -26,6 +27,8 @@ public:
     void start_later_wave() { later_wave_ = true; }
     /// When the last store has left the SM.
     [[nodiscard]] double stores_end() const { return std::max(stores_.free, store_share_.free); }
+    /// When the units have performed the atomics of all SMs.
+    [[nodiscard]] double atomics_end() const;
     void fill_busy(BusyCycles& busy) const;
     /// How busy the L2, DRAM and the ports of this SM to the L2 were, in cycles.
     [[nodiscard]] Utilisation used() const;
@@ -44,7 +47,9 @@ private:
     double fetch(std::uint64_t granule, double now);
     double through_fabric(double bytes, double now);
     double store(const launch::TouchedLine& line, double now);
-    double atomic(const launch::TouchedLine& line, double now);
+    double atomic(const launch::WarpAccess& access, const launch::TouchedLine& line, double now);
+    /// Like atomic(), where the description knows the units that perform atomics.
+    double at_unit(const launch::WarpAccess& access, const launch::TouchedLine& line, double now);
     void write_back(double bytes, double now);
 
     const SmRates& rates_;
@@ -55,6 +60,7 @@ private:
     RecentGranules l1_, l2_;
     MemoryLoad load_;
     Server loads_, load_share_, stores_, store_share_, atomics_, atomic_share_, fabric_share_, dram_;
+    std::vector<Server> atomic_units_;
     std::unordered_set<std::uint64_t> seen_;
     bool later_wave_ = false;
     double written_back_ = 0;  ///< cycles of DRAM

@@ -88,6 +88,7 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     add_caches(rates, machine, shared_bytes, origin);
     rates.stores = bandwidth_of(machine, "l2_store", rates.loads, rates.assumptions);
     rates.atomics = bandwidth_of(machine, "l2_atomic", rates.loads, rates.assumptions);
+    rates.atomic_units = costs::atomic_units_of(machine);
     const auto& memory = machine.memory;
     rates.memory_bandwidth = needed(memory.read_bandwidth, "memory.read_bandwidth", origin) / rates.clock_ghz;
     rates.memory_peak = std::max(rates.memory_bandwidth, memory.peak_bandwidth.value_or(0) / rates.clock_ghz);

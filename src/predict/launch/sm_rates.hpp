@@ -1,10 +1,12 @@
 // How fast an SM issues, loads and stores, and what its share of the GPU's caches and memory is.
 #pragma once
 
+#include "costs/atomic_units.hpp"
 #include "costs/register_ports.hpp"
 #include "machine/machine.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +38,7 @@ struct SmRates {
     double l2_bytes = 0, l2_granule = 32, l2_latency = 0;
     double memory_latency = 0, memory_line_range = 0;  ///< to a line at the mean distance, and from nearest to farthest
     Bandwidth loads, stores, atomics;                  ///< at the L2
+    std::optional<costs::AtomicUnits> atomic_units;
     /// The most bytes that are stored or come from DRAM in a cycle, together. 0: not described.
     double l2_fabric = 0;
     double memory_bandwidth = 0;  ///< bytes that the GPU reads from DRAM in a cycle

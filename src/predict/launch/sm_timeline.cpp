@@ -39,8 +39,8 @@ public:
             const auto [now, index] = next();
             issue(index, now);
         }
-        // Stores that left the SM have to arrive.
-        timeline_.cycles = std::max(timeline_.cycles, scale_ * memory_.stores_end());
+        // Stores and atomics that left the SM have to arrive.
+        timeline_.cycles = std::max({timeline_.cycles, scale_ * memory_.stores_end(), scale_ * memory_.atomics_end()});
         fill_busy();
         fill_used();
         return std::move(timeline_);

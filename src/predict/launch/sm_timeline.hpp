@@ -2,6 +2,7 @@
 #pragma once
 
 #include "launch/profile/launch_profile.hpp"
+#include "predict/launch/atomic_load.hpp"
 #include "predict/launch/sm_rates.hpp"
 
 #include <cstddef>
@@ -19,7 +20,9 @@ struct Shares {
     double first_of_gpu = 1;  ///< of the granules that this SM reads, the share that it is the first SM to read
     double l2_bytes = 0;      ///< capacity of the L2 that holds what this SM reads
     double written_back = 0;  ///< share of written bytes that reach DRAM while the launch runs
-    bool contention = true;   ///< false: units, bandwidths and issue slots are never busy, only latencies count
+    const AtomicLoad* atomics = nullptr;  ///< of the grid; nullptr: the description knows no units for atomics
+    AtomicShares atomic_shares;           ///< where `atomics` are given
+    bool contention = true;  ///< false: units, bandwidths and issue slots are never busy, only latencies count
 };
 
 /// Cycles for which each resource of the SM, or its share of the GPU's, was busy.
@@ -49,8 +52,9 @@ struct Timeline {
 inline constexpr const char *kIssue = "issue slots", *kRegisterPorts = "register ports",
                             *kStorage = "L1 and shared memory", *kFirstCache = "first-level cache",
                             *kConstants = "constant cache", *kTextures = "texture units", *kL2Loads = "L2 loads",
-                            *kL2Stores = "L2 stores", *kL2Atomics = "L2 atomics", *kL2Fabric = "L2 fabric",
-                            *kDram = "DRAM", *kBlockStarts = "starts of blocks";
+                            *kL2Stores = "L2 stores", *kL2Atomics = "L2 atomics", *kOneSector = "atomics to one sector",
+                            *kFewSectors = "atomics to few sectors", *kL2Fabric = "L2 fabric", *kDram = "DRAM",
+                            *kBlockStarts = "starts of blocks";
 
 /// Runs `blocks` on one SM that holds `resident` of them at once. A warp issues its instructions in order, as their
 /// stall counts and dependence barriers say.

@@ -220,6 +220,10 @@ void atomic(Warp& warp, const Step& step, std::uint32_t mask) {
         const std::uint64_t first = a.raw(l) | (wide ? std::uint64_t{a_high.raw(l)} << 32 : 0);
         const std::uint64_t other = b.raw(l) | (wide ? std::uint64_t{b_high.raw(l)} << 32 : 0);
         const std::uint64_t old = perform(kind.number, kind.mode, at, first, other);
+        if (kind.mode == Atomic::compare_swap) {
+            ++warp.block->swaps;
+            warp.block->failed_swaps += old != first ? 1 : 0;
+        }
         if (kind.returns_success) {
             low[l] = old == first ? 1 : 0;
             return;
@@ -292,6 +296,28 @@ bool describe_atomic(const sass::Instruction& instruction, AtomicKind& kind) {
 
 }  // namespace
 
+bool sums_lanes(const Step& step) {
+    return step.instruction.operation == Operation::ATOMS && step.instruction.form != nullptr &&
+           step.instruction.form->row->modifiers.find(".POPC") != std::string_view::npos;
+}
+
+costs::AtomicClass atomic_class_of(const Step& step) {
+    const bool is_atomic =
+        step.instruction.operation == Operation::ATOM || step.instruction.operation == Operation::ATOMG ||
+        step.instruction.operation == Operation::ATOMS || step.instruction.operation == Operation::REDG;
+    if (!is_atomic || sums_lanes(step)) return costs::AtomicClass::integer;
+    const AtomicKind kind = unpacked(step.mode);
+    if (kind.mode == Atomic::compare_swap) return costs::AtomicClass::compare_swap;
+    switch (kind.number) {
+        case Number::f32:
+        case Number::f32_flushed:
+        case Number::f16x2:
+        case Number::bf16x2: return costs::AtomicClass::floating;
+        case Number::f64: return costs::AtomicClass::double_precision;
+        default: return costs::AtomicClass::integer;
+    }
+}
+
 std::byte* shared_bytes(Warp& warp, const Address& address, std::uint64_t bytes, int lane) {
     // Only for global memory does an observer need to know whether an access reads or writes.
     return bytes_at(warp, Space::shared, Access::write, address_at(warp, address, Space::shared, lane), bytes, lane);
@@ -325,6 +351,7 @@ Execute memory_execution(Step& step) {
                 return step.destination.reg == sass::kZeroRegister ? count_lanes : nullptr;
             if (!describe_atomic(instruction, kind)) return nullptr;
             step.mode = packed(kind);
+            step.bytes = static_cast<std::uint8_t>(bytes_of(kind.number));
             return instruction.operation == Operation::ATOMS  ? atomic<Space::shared>
                    : instruction.operation == Operation::ATOM ? atomic<Space::generic>
                                                               : atomic<Space::global>;

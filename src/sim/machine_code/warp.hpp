@@ -1,6 +1,7 @@
 // The registers, predicates and memories that instructions of a warp read and write.
 #pragma once
 
+#include "costs/atomic_units.hpp"
 #include "sim/exec/lanes.hpp"
 #include "sim/exec/sampling.hpp"
 #include "sim/machine_code/access.hpp"
@@ -38,6 +39,8 @@ struct BlockState {
     /// By lane: what the last fetch of a texture read.
     std::array<ReadTexels, kWarpSize> texels{};
     std::uint32_t texel_bytes = 1;
+    /// Compare-and-swap requests of threads so far, and those that found another value than they expected.
+    std::uint64_t swaps = 0, failed_swaps = 0;
 };
 
 /// A value of each lane; `step` is 0 where all lanes read the same one.
@@ -127,6 +130,10 @@ private:
 /// Finds the registers of TEX, TLD and TLD4, which have two results.
 void read_fetch_operands(Step& step);
 [[nodiscard]] bool fetches_texels(const Step& step);
+/// What an atomic's time depends on; `integer` for other instructions.
+[[nodiscard]] costs::AtomicClass atomic_class_of(const Step& step);
+/// Whether an atomic on shared memory counts the lanes of an address at once.
+[[nodiscard]] bool sums_lanes(const Step& step);
 /// Coordinates of a texture fetch, without a layer.
 [[nodiscard]] unsigned dimensions_of_fetch(const Step& step);
 

@@ -21,6 +21,8 @@ constexpr std::size_t kAtomicSlots = 4096;
 /// Slots of the calendars of stores and of atomics at the cache of all SMs: queues of up to 16,384 cycles. All SMs wait
 /// there, so that queues are longer than at the port of one.
 constexpr std::uint32_t kSharedSlots = 1024;
+/// Slots of the calendar of a unit for atomics: queues of up to 4096 cycles keep free time for what arrives earlier.
+constexpr std::uint32_t kUnitSlots = 256;
 /// Keys of transactions without a request number in a pending request table; above all request numbers.
 constexpr std::uint64_t kOwnRequest = std::uint64_t{1} << 63;
 
@@ -35,6 +37,7 @@ MemoryModel::MemoryModel(const machine::Machine& machine, const AddressSpace& ad
       stores_(kSharedSlots),
       atomic_units_(kSharedSlots),
       fabric_(kSharedSlots),
+      atomic_costs_(costs::atomic_units_of(machine)),
       atomics_(kAtomicSlots),
       noise_(options.noise, options.seed + 1),
       own_requests_(kOwnRequest) {
@@ -57,6 +60,7 @@ MemoryModel::MemoryModel(const machine::Machine& machine, const AddressSpace& ad
         cycles_per_byte(machine.memory.interconnect_bytes_per_cycle, "memory.interconnect_bytes_per_cycle");
     if (out_cycles_per_byte_ == 0)
         out_cycles_per_byte_ = cycles_per_byte(stores.sm_bytes_per_cycle, "accesses.l2_store.sm_bytes_per_cycle");
+    if (atomic_costs_) units_.assign(atomic_costs_->count(), AtomicUnit{Server(kUnitSlots, true)});
     if (in_cycles_per_byte_ > 0) ports_in_.assign(placement_.sms(), Server(kPortSlots));
     if (out_cycles_per_byte_ > 0) ports_out_.assign(placement_.sms(), Server(kPortSlots));
 }
@@ -106,6 +110,7 @@ void MemoryModel::begin_launch() {
         for (const auto& port : cache.ports) latest_ = std::max(latest_, port.busy_until());
     }
     latest_ = std::max({latest_, stores_.busy_until(), atomic_units_.busy_until()});
+    for (const AtomicUnit& unit : units_) latest_ = std::max(latest_, unit.server.busy_until());
     dram_.begin_launch();
     base_ = std::ceil(latest_);
 }
@@ -127,6 +132,8 @@ void MemoryModel::fill_with_strangers(std::uint64_t lines) {
 void MemoryModel::drain_counters(MemoryCounters& counters) {
     counters.memory_transactions += std::exchange(transactions_, 0);
     counters.dram_bytes += std::exchange(dram_bytes_, 0);
+    counters.atomics += std::exchange(atomic_transactions_, 0);
+    counters.met_atomics += std::exchange(met_atomics_, 0);
     for (auto& [key, level] : levels_.caches) {
         counters.cache_hits[key] += std::exchange(level.hits, 0);
         counters.cache_misses[key] += std::exchange(level.misses, 0);

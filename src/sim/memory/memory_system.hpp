@@ -22,9 +22,12 @@
 // DRAM until it evicts the line. A store is done when the SM's port has taken it and the queues behind the port have
 // space. It takes no MSHR entry and fetches nothing.
 //
-// Atomics are performed at the cache of the whole GPU or at DRAM, one after the other where the address is the same.
+// Atomics are performed by units of the cache of the whole GPU. Each unit serves a part of the addresses, one request
+// after the other (costs/atomic_units.hpp). Where the description knows no units, they are performed at that cache or
+// at DRAM, one after the other where the address is the same.
 #pragma once
 
+#include "costs/atomic_units.hpp"
 #include "machine/machine.hpp"
 #include "sim/memory/counters.hpp"
 #include "sim/memory/noise.hpp"
@@ -58,8 +61,12 @@ struct Transaction {
     /// Number of the warp instruction that the transaction belongs to, from 1. Transactions of one warp instruction
     /// share one entry of a pending request table. 0: the transaction counts as a warp instruction of its own.
     std::uint64_t request = 0;
-    std::uint32_t touched = 0;  ///< bytes that a store writes, in whole pieces of 32 bytes; 0: all
+    std::uint32_t touched = 0;  ///< bytes that a store or an atomic writes, in whole pieces of 32 bytes; 0: all
     bool partial = false;       ///< a store that writes only a part of these
+    std::uint32_t asked = 0;    ///< bytes that the threads of an atomic ask for; 0: all
+    bool lone = false;          ///< an atomic of one thread
+    std::uint64_t pieces = ~std::uint64_t{0};  ///< of 32 bytes from `address` on that an atomic touches, as bits
+    costs::AtomicClass atomic_class = costs::AtomicClass::integer;
 };
 
 /// Virtual to physical mapping, set up by the device (plain allocations and aliased windows).

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -80,6 +81,8 @@ private:
     // ---- stores.cpp
     Time store(TransactionState& state, const Range& range, Time now);
     Time atomic(TransactionState& state, const Range& range, Time now);
+    /// When the atomic's unit begins to serve it.
+    Time at_unit(const Transaction& transaction, std::uint64_t physical, std::uint64_t bytes, Time now);
     /// Whether the cache keeps the written bytes (write-back); `waited` grows to the cycles for which its queues delay
     /// the store.
     bool write_to_cache(CacheLevel& level, std::size_t instance, std::uint64_t address, std::uint64_t bytes,
@@ -105,7 +108,15 @@ private:
     Server stores_, atomic_units_;                                   ///< of all SMs
     double fabric_cycles_per_byte_ = 0;                              ///< 0: not limited
     Server fabric_;  ///< stores and reads of DRAM on their way through the last cache
-    std::vector<std::pair<std::uint64_t, Time>> atomics_;  ///< address and completion of recent atomics, by a hash
+    /// A unit that performs atomics, and the sectors of its last request: of 64 that lie together, as bits.
+    struct AtomicUnit {
+        Server server;
+        std::uint64_t block = 0, sectors = 0;
+    };
+    std::optional<costs::AtomicUnits> atomic_costs_;  ///< empty where the description knows no units
+    std::vector<AtomicUnit> units_;
+    /// Address and completion of recent atomics, by a hash. Used where there are no units.
+    std::vector<std::pair<std::uint64_t, Time>> atomics_;
     NoiseSource noise_;
     /// Each launch counts time from 0. Inside, time goes on from launch to launch, so that earlier queues are past.
     Time base_ = 0;
@@ -113,6 +124,7 @@ private:
     bool reached_dram_ = false;
     std::uint64_t own_requests_;  ///< the next key for a transaction without a request number
     std::uint64_t transactions_ = 0;
+    std::uint64_t atomic_transactions_ = 0, met_atomics_ = 0;
     std::uint64_t dram_bytes_ = 0;
 };
 

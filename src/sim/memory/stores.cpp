@@ -6,10 +6,10 @@
 namespace gputomo::sim {
 namespace {
 
-/// Cycles between two atomics on one address at the atomic unit. No description has a value for it; a larger one would
+/// Cycles between two atomics on one address where the description knows no units for atomics. A larger number would
 /// make contended atomics slower in proportion.
 constexpr double kAtomicInterval = 1;
-/// Bytes of which two atomics count as on the same address.
+/// Bytes of which two atomics count as on the same address there.
 constexpr std::uint64_t kAtomicBytes = 4;
 /// Queues behind the SM's port hold this many cycles of stores before they delay the SM. No measurement says how
 /// many. A smaller number makes short bursts of stores wait.
@@ -78,17 +78,46 @@ Time MemoryModel::leave(std::uint32_t sm, std::uint64_t bytes, Time now) {
     return ports_out_.empty() ? now : ports_out_[sm].reserve(now, static_cast<double>(bytes) * out_cycles_per_byte_);
 }
 
+Time MemoryModel::at_unit(const Transaction& transaction, std::uint64_t physical, std::uint64_t bytes, Time now) {
+    constexpr std::uint64_t kSector = costs::AtomicUnits::kSectorBytes, kBlock = 64 * kSector;
+    const std::uint64_t touched = transaction.touched == 0 ? bytes : transaction.touched;
+    const costs::AtomicRequest request{.kind = transaction.atomic_class,
+                                       .sectors = static_cast<std::uint32_t>((touched + kSector - 1) / kSector),
+                                       .partial = transaction.partial,
+                                       .lone = transaction.lone};
+    AtomicUnit& unit = units_[atomic_costs_->unit_of(physical)];
+    const std::uint64_t block = physical / kBlock, sectors = transaction.pieces << (physical % kBlock / kSector);
+    const bool meets = block == unit.block && (sectors & unit.sectors) != 0;
+    met_atomics_ += meets ? 1 : 0;
+    unit.block = block;
+    unit.sectors = sectors;
+    return unit.server.reserve(now, meets ? atomic_costs_->together(request) : atomic_costs_->apart(request));
+}
+
 Time MemoryModel::atomic(TransactionState& state, const Range& range, Time now) {
-    if (atomic_cycles_per_byte_ > 0) {
-        now = leave(state.transaction.sm, range.bytes, now);
-        now = atomic_units_.reserve(now, static_cast<double>(range.bytes) * atomic_cycles_per_byte_);
-    }
-    Time done = load(state, range, now);
+    const Transaction& t = state.transaction;
     const std::uint64_t at = physical(state, range.virtual_address);
-    auto& [address, last] = atomics_[(at / kAtomicBytes) % atomics_.size()];
-    if (address == at) done = std::max(done, last + kAtomicInterval);
-    address = at;
-    last = done;
+    ++atomic_transactions_;
+    if (atomic_cycles_per_byte_ > 0) {
+        const std::uint64_t touched = t.touched == 0 || !atomic_costs_ ? range.bytes : t.touched;
+        const std::uint64_t asked = t.asked == 0 || !atomic_costs_ ? range.bytes : t.asked;
+        now = leave(t.sm, touched, now);
+        now = atomic_units_.reserve(now, static_cast<double>(asked) * atomic_cycles_per_byte_);
+    }
+    Time done = 0;
+    if (atomic_costs_) {
+        now = at_unit(t, at, range.bytes, now);
+        done = load(state, range, now);
+    } else {
+        done = load(state, range, now);
+        auto& [address, last] = atomics_[(at / kAtomicBytes) % atomics_.size()];
+        if (address == at) {
+            done = std::max(done, last + kAtomicInterval);
+            ++met_atomics_;
+        }
+        address = at;
+        last = done;
+    }
     // The result is written afterwards; the thread does not wait for that.
     const std::size_t far = first_cache(state);
     if (far < state.path.caches.size() && state.path.caches[far]->write_back) {

@@ -19,12 +19,20 @@ const machine::Cache* cache_of(const machine::Machine& machine, const std::strin
     return nullptr;
 }
 
+constexpr std::uint32_t kMaskBits = 64;
+
+/// The pieces of a line's mask that lie in `bytes` bytes from `begin` on.
+std::uint64_t mask_of(std::uint64_t mask, std::uint32_t begin, std::uint32_t bytes) {
+    const std::uint32_t first = begin >> Segment::kPieceShift, count = std::max(1U, bytes >> Segment::kPieceShift);
+    if (first + count > kMaskBits) return ~std::uint64_t{0};
+    return (mask >> first) & (~std::uint64_t{0} >> (kMaskBits - count));
+}
+
 /// Pieces that are set in the mask for `bytes` bytes from `begin` on. Lines of more pieces than a mask has count whole.
 std::uint32_t pieces_in(std::uint64_t mask, std::uint32_t begin, std::uint32_t bytes) {
-    constexpr std::uint32_t kMaskBits = 64;
     const std::uint32_t first = begin >> Segment::kPieceShift, count = std::max(1U, bytes >> Segment::kPieceShift);
     if (first + count > kMaskBits) return count;
-    return static_cast<std::uint32_t>(std::popcount((mask >> first) & (~std::uint64_t{0} >> (kMaskBits - count))));
+    return static_cast<std::uint32_t>(std::popcount(mask_of(mask, begin, bytes)));
 }
 
 }  // namespace
@@ -78,7 +86,7 @@ void Coalescer::merge_words(const std::array<std::uint64_t, 32>& addresses, std:
         const std::uint64_t address = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
         const bool known =
             std::any_of(segments_.rbegin(), segments_.rend(), [&](const Segment& s) { return s.address == address; });
-        if (!known) segments_.push_back({address, bytes, 1});
+        if (!known) segments_.push_back({address, bytes, 1, false, bytes});
     }
 }
 
@@ -124,7 +132,11 @@ void Coalescer::add_runs(const Line& line) {
         const auto first = static_cast<std::uint32_t>(std::countr_zero(sectors));
         const auto count = static_cast<std::uint32_t>(std::countr_one(sectors >> first));
         const std::uint32_t begin = first << sector_shift_, bytes = count << sector_shift_;
-        segments_.push_back({line.base + begin, bytes, pieces_in(line.pieces, begin, bytes), partial});
+        const std::uint32_t pieces = pieces_in(line.pieces, begin, bytes);
+        // Where a line has several runs, each has its part of the threads' bytes by its pieces.
+        const auto asked = line.bytes * pieces / static_cast<std::uint64_t>(std::popcount(line.pieces));
+        segments_.push_back({line.base + begin, bytes, pieces, partial, static_cast<std::uint32_t>(asked),
+                             mask_of(line.pieces, begin, bytes)});
         sectors &= ~static_cast<std::uint32_t>(((std::uint64_t{1} << count) - 1) << first);
     }
 }
@@ -133,7 +145,8 @@ void Coalescer::add_smallest(const Line& line) {
     for (const auto size : sizes_) {
         const std::uint64_t base = line.low / size * size;
         if (line.high > base + size) continue;
-        segments_.push_back({base, size, std::max(1U, size >> Segment::kPieceShift)});
+        segments_.push_back({base, size, std::max(1U, size >> Segment::kPieceShift), false,
+                             static_cast<std::uint32_t>(line.bytes), ~std::uint64_t{0}});
         return;
     }
 }

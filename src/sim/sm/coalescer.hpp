@@ -16,6 +16,8 @@ struct Segment {
     std::uint32_t bytes = 0;
     std::uint32_t pieces = 0;  ///< of kPieceBytes that the threads touch
     bool partial = false;      ///< the threads touch only a part of these
+    std::uint32_t asked = 0;   ///< bytes that the threads touch, counted for each thread
+    std::uint64_t mask = 1;    ///< the touched pieces, from `address` on
 
     static constexpr int kPieceShift = 5;
     static constexpr std::uint32_t kPieceBytes = 1U << kPieceShift;  ///< what DRAM and caches keep track of

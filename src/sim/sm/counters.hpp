@@ -14,6 +14,8 @@ struct Counters : MemoryCounters {
     std::uint64_t thread_instructions = 0;
     std::uint64_t bank_conflict_cycles = 0;  ///< of shared memory
     std::uint64_t divergent_branches = 0;
+    std::uint64_t swaps = 0;         ///< compare-and-swap requests of threads, in machine code
+    std::uint64_t failed_swaps = 0;  ///< those that found another value than they expected
 };
 
 }  // namespace gputomo::sim

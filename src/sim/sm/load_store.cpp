@@ -64,6 +64,51 @@ double& free_time(LoadStoreState& state, const LoadPort& port, PathKind path, st
     return port.of_storage ? state.banks_free[sm] : state.ports_free[static_cast<std::size_t>(path)][sm];
 }
 
+/// What the transactions of an access have in common.
+struct Departures {
+    Transaction& transaction;
+    double first = 0, spacing = 0;  ///< when the first one leaves, and cycles between two of them
+    double later = 0;               ///< the least time between the data of two of them
+    bool through_port = false;
+    std::size_t count = 0;  ///< that have left
+};
+
+void send(LoadStoreUnit& unit, Departures& leaving, const Segment& segment, AccessTimes& times, double now) {
+    Transaction& transaction = leaving.transaction;
+    transaction.address = segment.address;
+    transaction.bytes = segment.bytes;
+    transaction.touched = segment.pieces * Segment::kPieceBytes;
+    transaction.partial = segment.partial;
+    transaction.asked = segment.asked;
+    transaction.pieces = segment.mask;
+    const std::size_t i = leaving.count++;
+    const double first = leaving.first;
+    const double after =
+        leaving.through_port ? static_cast<double>(i) * leaving.spacing : departure(unit.spec, transaction, i);
+    times.warp_free = std::max(times.warp_free, first + after);
+    double done = unit.memory.access(transaction, first + after);
+    // The description puts the transactions of a lone warp's global load farther apart, where DRAM serves them.
+    if (is_global_load(transaction) && unit.memory.reached_dram())
+        done += std::max(0.0, unit.spec.global_loads.departure(i) - after);
+    times.done =
+        std::max(times.done, done + std::max(0.0, now + static_cast<double>(i) * leaving.later - first - after));
+}
+
+/// Lanes that ask for one address take one pass each. Returns the transactions of all passes.
+std::size_t send_passes(LoadStoreUnit& unit, const WarpAccess& access, const PathAccess& on, Departures& leaving,
+                        AccessTimes& times, double now) {
+    std::uint32_t left = access.mask;
+    while (left != 0) {
+        const std::uint32_t pass = costs::next_pass(access.addresses, left);
+        left &= ~pass;
+        for (const Segment& segment : on.coalescer.merge(access.addresses, pass, on.bytes)) {
+            leaving.transaction.lone = segment.asked <= on.bytes;
+            send(unit, leaving, segment, times, now);
+        }
+    }
+    return leaving.count;
+}
+
 AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const PathAccess& on, double now) {
     const LoadStoreSpec& spec = unit.spec;
     const MemoryInstruction& instruction = access.instruction;
@@ -72,13 +117,16 @@ AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const Pat
                             .kind = instruction.kind,
                             .hint = instruction.skips_near ? CacheHint::l2_only : CacheHint::all,
                             .scheduler = access.scheduler,
-                            .request = ++unit.state.requests};
+                            .request = ++unit.state.requests,
+                            .atomic_class = instruction.atomic_class};
     const auto& segments = on.coalescer.merge(access.addresses, access.mask, on.bytes);
     AccessTimes times = at_once(now);
     const LoadPort& port = spec.ports[static_cast<std::size_t>(on.path)];
     const bool through_port = port.transaction > 0 && !instruction.uniform;
-    const double later = through_port ? port.spacing : 0;
-    double first = now, spacing = 0;
+    Departures leaving{.transaction = transaction,
+                       .first = now,
+                       .later = through_port ? port.spacing : 0,
+                       .through_port = through_port};
     if (through_port) {
         double& free = free_time(unit.state, port, on.path, access.sm);
         const double cycles = port_cycles(port, spec.banks,
@@ -88,22 +136,19 @@ AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const Pat
                                            .addresses = access.addresses,
                                            .mask = access.mask},
                                           segments);
-        first = std::max(now, free);
-        free = first + cycles;
-        spacing = cycles / static_cast<double>(segments.size());
+        leaving.first = std::max(now, free);
+        free = leaving.first + cycles;
+        leaving.spacing = cycles / static_cast<double>(segments.size());
     }
-    for (std::size_t i = 0; i < segments.size(); ++i) {
-        transaction.address = segments[i].address;
-        transaction.bytes = segments[i].bytes;
-        transaction.touched = segments[i].pieces * Segment::kPieceBytes;
-        transaction.partial = segments[i].partial;
-        const double after = through_port ? static_cast<double>(i) * spacing : departure(spec, transaction, i);
-        times.warp_free = std::max(times.warp_free, first + after);
-        double done = unit.memory.access(transaction, first + after);
-        // The description puts the transactions of a lone warp's global load farther apart, where DRAM serves them.
-        if (is_global_load(transaction) && unit.memory.reached_dram())
-            done += std::max(0.0, spec.global_loads.departure(i) - after);
-        times.done = std::max(times.done, done + std::max(0.0, now + static_cast<double>(i) * later - first - after));
+    std::size_t sent = segments.size();
+    if (instruction.kind == AccessKind::atomic && spec.atomic_passes) {
+        sent = send_passes(unit, access, on, leaving, times, now);
+        if (through_port) {
+            double& free = free_time(unit.state, port, on.path, access.sm);
+            free = std::max(free, leaving.first + leaving.spacing * static_cast<double>(sent));
+        }
+    } else {
+        for (const Segment& segment : segments) send(unit, leaving, segment, times, now);
     }
     if (instruction.kind == AccessKind::load && on.path == PathKind::global && in_both_halves(access.mask))
         times.done += spec.global_loads.whole_warp();
@@ -111,7 +156,7 @@ AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const Pat
         times.warp_free = std::max(times.warp_free, times.done - spec.store_queue);
     else
         times.last = times.done;
-    take_slots(spec, segments.size(), spec.path_slots[static_cast<std::size_t>(on.path)], times, now);
+    take_slots(spec, sent, spec.path_slots[static_cast<std::size_t>(on.path)], times, now);
     return times;
 }
 
@@ -119,7 +164,7 @@ AccessTimes access_shared(LoadStoreUnit& unit, const WarpAccess& access, double 
     const bool atomic = access.instruction.kind == AccessKind::atomic;
     const auto banks = unit.spec.banks.access(access.addresses, access.mask,
                                               {.bytes = access.instruction.bytes,
-                                               .broadcasts = !atomic,
+                                               .broadcasts = !atomic || access.instruction.sums_lanes,
                                                .loads = access.instruction.kind == AccessKind::load});
     double& free = unit.state.banks_free[access.sm];
     const double start = std::max(now, free);
@@ -181,6 +226,7 @@ LoadStoreSpec load_store_spec_of(const machine::Machine& machine, const GlobalLo
     spec.read_only_is_texture = major >= 3 && major <= 6;
     spec.ports = load_ports_of(machine);
     spec.store_queue = machine.issue.store_queue.value_or(machine::kAssumedStoreQueue);
+    spec.atomic_passes = costs::atomic_units_of(machine).has_value();
     return spec;
 }
 

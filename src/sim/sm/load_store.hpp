@@ -27,6 +27,7 @@ struct LoadStoreSpec {
     std::uint32_t served_per_issue = 0;  ///< transactions or bank-conflict ways that one issue serves; 0: all
     bool read_only_is_texture = false;   ///< ld.global.nc takes the texture path
     LoadPorts ports{};
+    bool atomic_passes = false;  ///< lanes that ask for one address take one pass each; the description knows units
 };
 /// Throws InputError for intervals that are not positive.
 [[nodiscard]] LoadStoreSpec load_store_spec_of(const machine::Machine& machine, const GlobalLoads& global_loads);
@@ -58,6 +59,8 @@ struct MemoryInstruction {
     bool skips_near = false;  ///< .cg, .cv, .volatile: not served by the SM's own caches
     bool read_only = false;   ///< .nc
     bool uniform = false;     ///< a constant of the uniform datapath, which does not pass the port of the others
+    costs::AtomicClass atomic_class = costs::AtomicClass::integer;
+    bool sums_lanes = false;  ///< an atomic on shared memory that counts the lanes of an address at once
 };
 
 struct WarpAccess {

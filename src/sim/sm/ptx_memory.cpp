@@ -1,4 +1,5 @@
 // PTX: loads, stores, atomics and texture fetches.
+#include "sim/exec/atomic.hpp"
 #include "sim/sm/ptx_engine.hpp"
 
 #include <algorithm>
@@ -16,6 +17,13 @@ AccessKind access_kind_of(Kind kind) {
     }
 }
 
+costs::AtomicClass atomic_class_of(const Operation& op) {
+    if (op.kind != Kind::atomic) return costs::AtomicClass::integer;
+    if (static_cast<Atomic>(op.mode) == Atomic::compare_swap) return costs::AtomicClass::compare_swap;
+    if (op.type == ptx::Type::f32) return costs::AtomicClass::floating;
+    return op.type == ptx::Type::f64 ? costs::AtomicClass::double_precision : costs::AtomicClass::integer;
+}
+
 MemoryInstruction memory_instruction_of(const Operation& op, Space space) {
     return {.kind = access_kind_of(op.kind),
             .space = space,
@@ -24,7 +32,8 @@ MemoryInstruction memory_instruction_of(const Operation& op, Space space) {
             .moves_data = op.elements != 0,
             .texture = op.kind == Kind::texture,
             .skips_near = op.bypass_near,
-            .read_only = op.read_only};
+            .read_only = op.read_only,
+            .atomic_class = atomic_class_of(op)};
 }
 
 }  // namespace

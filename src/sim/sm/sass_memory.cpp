@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace gputomo::sim {
 namespace {
@@ -58,7 +59,9 @@ void SassEngine::find_accesses() {
                       .element_bytes = step.bytes,
                       .texture = machine_code::fetches_texels(step),
                       .skips_near = skips_sm(instruction),
-                      .uniform = step.uniform};
+                      .uniform = step.uniform,
+                      .atomic_class = machine_code::atomic_class_of(step),
+                      .sums_lanes = machine_code::sums_lanes(step)};
             // LDSM and STSM: as many lanes name rows as there are in their matrices.
             if (instruction.has(Modifier::matrix_count))
                 rows_[at] = static_cast<std::uint32_t>((std::uint64_t{1} << (8 * step.mode)) - 1);
@@ -82,6 +85,8 @@ MemoryInstruction SassEngine::space_of(const MemoryInstruction& instruction, std
 
 void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, double now) {
     block_state_of_warp_.addresses = warp.state.block->addresses;
+    counters_.swaps += std::exchange(warp.state.block->swaps, 0);
+    counters_.failed_swaps += std::exchange(warp.state.block->failed_swaps, 0);
     const Step& step = program_.steps[at];
     // A uniform instruction leaves its address in the first lane.
     mask = step.uniform ? 1 : mask & rows_[at];
