@@ -159,6 +159,17 @@ Type double_width(Type type) {
     }
 }
 
+/// ptxas takes the order, the scope and the space of atomics in any sequence, and Triton writes the space first. The
+/// table has them as the PTX ISA does.
+void order_qualifiers(std::vector<std::string_view>& parts) {
+    const auto rank = [](std::string_view part) {
+        if (contains("relaxed|acquire|release|acq_rel", '|', part)) return 1;
+        if (contains("cta|cluster|gpu|sys", '|', part)) return 2;
+        return space_named(part) ? 3 : 4;
+    };
+    std::ranges::stable_sort(parts.begin() + 1, parts.end(), {}, rank);
+}
+
 struct Checker {
     const Instruction& instruction;
     std::span<const RegisterInfo> registers;
@@ -315,10 +326,11 @@ std::vector<OperandRule> operand_rules(const Form& form) {
 }
 
 std::optional<Lookup> look_up(std::string_view mnemonic) {
-    const auto parts = split(mnemonic, '.');
+    auto parts = split(mnemonic, '.');
     if (parts.empty() || mnemonic.ends_with('.')) return std::nullopt;
     const auto opcode = opcode_named(parts.front());
     if (!opcode) return std::nullopt;
+    if (*opcode == Opcode::atom || *opcode == Opcode::red) order_qualifiers(parts);
     for (const Form& form : forms_of(*opcode))
         if (auto instruction = match_form(form, std::span(parts).subspan(1)))
             return Lookup{&form, std::move(*instruction)};

@@ -62,13 +62,15 @@ bool equivalent(const Kernel& a, const Kernel& b) {
     const auto same_instruction = [](const Instruction& x, const Instruction& y) { return equivalent(x, y); };
     return a.name == b.name && same(a.parameters, b.parameters) && same(a.variables, b.variables) &&
            a.labels == b.labels && a.branch_targets == b.branch_targets && a.max_threads == b.max_threads &&
-           a.pragmas == b.pragmas && std::ranges::equal(a.registers, b.registers, same_register) &&
+           a.pragmas == b.pragmas && a.refusal == b.refusal &&
+           std::ranges::equal(a.registers, b.registers, same_register) &&
            std::ranges::equal(a.body, b.body, same_instruction);
 }
 
 bool equivalent(const Module& a, const Module& b) {
     return a.version_major == b.version_major && a.version_minor == b.version_minor && a.target_sm == b.target_sm &&
-           a.address_size == b.address_size && a.functions == b.functions && same(a.variables, b.variables) &&
+           a.target_suffix == b.target_suffix && a.address_size == b.address_size && a.functions == b.functions &&
+           same(a.variables, b.variables) &&
            std::ranges::equal(a.kernels, b.kernels, [](const Kernel& x, const Kernel& y) { return equivalent(x, y); });
 }
 

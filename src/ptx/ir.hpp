@@ -130,6 +130,7 @@ enum class Opcode : std::uint16_t {
     mma,
     wgmma,
     pmevent,
+    unknown,  ///< Instruction::refusal says why; nothing but its text and its guard is known
 };
 
 /// Special registers (PTX ISA, 10), with the component for the vectors.
@@ -236,6 +237,7 @@ struct Instruction {
     std::vector<Operand> destinations;
     std::vector<Operand> sources;  ///< in PTX's order; the address operand of ld, st, atom and red is among them
     int line = 0;                  ///< line in the parsed text; 0 if it was built
+    std::string refusal;           ///< of Opcode::unknown, whose only modifier is its text
 
     [[nodiscard]] bool has(std::string_view modifier) const {
         for (const auto& m : modifiers)
@@ -272,12 +274,14 @@ struct Kernel {
     std::map<std::string, std::vector<std::string>> branch_targets;  ///< .branchtargets lists, for brx.idx
     std::optional<int> max_threads;                                  ///< .maxntid product
     std::vector<std::string> pragmas;                                ///< .pragma of the whole kernel, e.g. "nounroll"
+    std::string refusal;                                             ///< why its body was not read; empty where it was
 };
 
 struct Module {
     int version_major = 0;
     int version_minor = 0;
     int target_sm = 0;
+    std::string target_suffix;  ///< "a" of sm_90a, "f" of sm_100f; empty for PTX that later GPUs execute, too
     int address_size = 64;
     std::vector<Variable> variables;  ///< module scope: .global, .const, .shared
     std::vector<Kernel> kernels;

@@ -2,6 +2,7 @@
 
 #include "ptx/literals.hpp"
 #include "ptx/names.hpp"
+#include "units/error.hpp"
 #include "units/warp.hpp"
 
 #include <fmt/format.h>
@@ -20,10 +21,26 @@ constexpr std::size_t kMostRegisters = 1u << 20;
 constexpr std::size_t kDeepestScope = 256;
 constexpr std::size_t kLongestVector = 16;
 
+/// `ld.global.b32 {%r1}, [%rd1]` loads a vector of one element, as Triton writes it: the element alone is meant.
+void unwrap_single_elements(Instruction& instruction) {
+    const bool takes_vectors = instruction.opcode == Opcode::ld || instruction.opcode == Opcode::ldu ||
+                               instruction.opcode == Opcode::st || instruction.opcode == Opcode::atom ||
+                               instruction.opcode == Opcode::red;
+    if (!takes_vectors || instruction.vector_width != 1) return;
+    const auto unwrap = [](Operand& operand) {
+        auto* const vector = std::get_if<VectorRef>(&operand.value);
+        if (vector == nullptr || vector->elements.size() != 1) return;
+        Operand element = std::move(vector->elements.front());
+        operand = std::move(element);
+    };
+    std::ranges::for_each(instruction.destinations, unwrap);
+    std::ranges::for_each(instruction.sources, unwrap);
+}
+
 }  // namespace
 
-KernelParser::KernelParser(TokenStream& in, const Module& module, Kernel& kernel)
-    : in_(in), module_(module), kernel_(kernel) {
+KernelParser::KernelParser(TokenStream& in, const Module& module, Kernel& kernel, Unknown unknown)
+    : in_(in), module_(module), kernel_(kernel), unknown_(unknown) {
     scopes_.emplace_back();
     for (const Variable& parameter : kernel.parameters) {
         scopes_[0].variables.emplace(parameter.name, parameter.name);
@@ -188,18 +205,46 @@ const Lookup& KernelParser::look_up_cached(const std::string& mnemonic) {
     return known_.emplace(mnemonic, std::move(*found)).first->second;
 }
 
-void KernelParser::guard(Instruction& instruction) {
-    if (!in_.take("@")) return;
+std::optional<Guard> KernelParser::guard() {
+    if (!in_.take("@")) return std::nullopt;
     const bool is_negated = in_.take("!");
     const Register predicate = register_named(in_.name("a predicate"), "a predicate after '@'");
     if (kernel_.registers[predicate.index].type != Type::pred)
         in_.fail_last("the guard is no predicate; expected a .pred register");
-    instruction.guard = Guard{predicate, is_negated};
+    return Guard{predicate, is_negated};
 }
 
 void KernelParser::instruction() {
-    Instruction guarded;
-    guard(guarded);
+    const auto its_guard = guard();
+    if (unknown_ == Unknown::is_error) return known_instruction(its_guard);
+    const std::size_t begin = in_.position();
+    try {
+        known_instruction(its_guard);
+    } catch (const InputError& error) {
+        in_.go_to(begin);
+        keep_unknown(its_guard, begin, error.what());
+    }
+}
+
+void KernelParser::keep_unknown(const std::optional<Guard>& its_guard, std::size_t begin, const std::string& why) {
+    const int line = in_.peek().line;
+    int depth = 0;
+    for (; depth > 0 || !in_.is(";"); in_.next()) {
+        if (in_.is("{")) ++depth;
+        if (in_.is("}") && --depth < 0) in_.fail(fmt::format("{}\n  and no ';' ends it", why));
+        if (in_.peek().kind == TokenKind::end) in_.fail("the text ends in an instruction; expected ';'");
+    }
+    Instruction unknown;
+    unknown.opcode = Opcode::unknown;
+    unknown.modifiers.push_back(in_.text_from(begin));
+    unknown.guard = its_guard;
+    unknown.line = line;
+    unknown.refusal = why;
+    in_.next();
+    kernel_.body.push_back(std::move(unknown));
+}
+
+void KernelParser::known_instruction(const std::optional<Guard>& its_guard) {
     const int line = in_.peek().line;
     if (in_.peek().kind != TokenKind::word)
         in_.fail(fmt::format("unexpected '{}'; expected an instruction", in_.peek().text));
@@ -210,12 +255,13 @@ void KernelParser::instruction() {
     while (in_.peek().kind == TokenKind::dot_word) in_.next();
 
     Instruction instruction = found.instruction;
-    instruction.guard = guarded.guard;
+    instruction.guard = its_guard;
     instruction.line = line;
     if (instruction.opcode == Opcode::call)
         call_operands(instruction);
     else
         operands(*found.form, instruction);
+    unwrap_single_elements(instruction);
     if (!in_.is(";"))
         in_.fail_at(line, fmt::format("unexpected '{}' after '{}'; expected ';'", in_.peek().text, mnemonic));
     round_literals(instruction);

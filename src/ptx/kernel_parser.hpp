@@ -4,6 +4,7 @@
 #include "ptx/instructions.hpp"
 #include "ptx/ir.hpp"
 #include "ptx/lexer.hpp"
+#include "ptx/parser.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -41,9 +42,14 @@ public:
         source_.fail(tokens_[at_ == 0 ? 0 : at_ - 1].line, what);
     }
     [[noreturn]] void fail_at(int line, const std::string& what) const { source_.fail(line, what); }
-    void skip_line();       ///< the rest of this line (.loc, .file)
-    void skip_statement();  ///< up to and including the next `;`
-    void skip_block();      ///< a balanced { }
+    void skip_line();         ///< the rest of this line (.loc, .file)
+    void skip_statement();    ///< up to and including the next `;`
+    void skip_block();        ///< a balanced { }
+    void skip_declaration();  ///< up to and including the next `;` or balanced { }
+    [[nodiscard]] std::size_t position() const { return at_; }
+    void go_to(std::size_t position) { at_ = position; }
+    /// The text of the tokens from `first` to the next one, which it leaves out, on one line.
+    [[nodiscard]] std::string text_from(std::size_t first) const;
 
 private:
     const Source& source_;
@@ -59,7 +65,7 @@ private:
 /// Parses from `{` to the matching `}`.
 class KernelParser {
 public:
-    KernelParser(TokenStream& in, const Module& module, Kernel& kernel);
+    KernelParser(TokenStream& in, const Module& module, Kernel& kernel, Unknown unknown);
     void parse_body();
 
 private:
@@ -85,7 +91,11 @@ private:
     bool label();
     void branch_targets(const std::string& table);
     void instruction();
-    void guard(Instruction& instruction);
+    /// An instruction behind its guard.
+    void known_instruction(const std::optional<Guard>& its_guard);
+    /// Keeps the text of an instruction that is not known, which starts with token `begin`.
+    void keep_unknown(const std::optional<Guard>& its_guard, std::size_t begin, const std::string& why);
+    std::optional<Guard> guard();
     void operands(const Form& form, Instruction& instruction);
     void call_operands(Instruction& instruction);
     void divide(const Form& form, Instruction& instruction, std::vector<Operand> all, bool second_destination);
@@ -109,6 +119,7 @@ private:
     TokenStream& in_;
     const Module& module_;
     Kernel& kernel_;
+    Unknown unknown_;
     std::vector<Scope> scopes_;
     std::size_t scope_ = 0;
     std::size_t depth_ = 0;

@@ -3,6 +3,7 @@
 #include "ptx/kernel_parser.hpp"
 #include "ptx/literals.hpp"
 #include "ptx/names.hpp"
+#include "units/error.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -118,17 +119,32 @@ int version_part(std::string_view text) {
 
 class ModuleParser {
 public:
-    ModuleParser(const Source& source, std::span<const Token> tokens, std::optional<std::string_view> only)
-        : in_(source, tokens), only_(only) {}
+    ModuleParser(const Source& source, std::span<const Token> tokens, std::optional<std::string_view> only,
+                 Unknown unknown)
+        : in_(source, tokens), only_(only), unknown_(unknown) {}
 
     Module run() {
-        while (in_.peek().kind != TokenKind::end) statement();
+        while (in_.peek().kind != TokenKind::end) next_statement();
         if (!has_version_) in_.fail("no .version directive; expected one at the top");
         if (module_.target_sm == 0) in_.fail("no .target directive; expected one after .version");
         return std::move(module_);
     }
 
 private:
+    void next_statement() {
+        if (in_.take(";")) return;
+        const std::size_t begin = in_.position();
+        if (unknown_ == Unknown::is_error || !has_version_) return statement();
+        try {
+            statement();
+        } catch (const InputError&) {
+            in_.go_to(begin);
+            if (in_.peek().kind != TokenKind::dot_word) throw;
+            // What is declared here stays unknown, and so do the instructions that name it.
+            in_.skip_declaration();
+        }
+    }
+
     void statement() {
         bool is_extern = false;
         while (in_.is(".visible") || in_.is(".extern") || in_.is(".weak") || in_.is(".common"))
@@ -180,6 +196,7 @@ private:
         if (!sm || sm->bits == 0 || sm->bits > 9999)
             in_.fail_last(fmt::format("unknown target '{}'; expected sm_XX", name));
         module_.target_sm = static_cast<int>(sm->bits);
+        module_.target_suffix = name.substr(std::min(digits, name.size()));
         while (in_.take(",")) in_.name("a target option");
     }
 
@@ -226,6 +243,19 @@ private:
         kernel.name = in_.name("a kernel's name");
         if (!names_.insert(kernel.name).second)
             in_.fail_at(line, fmt::format("'{}' is declared twice; expected another name", kernel.name));
+        const std::size_t begin = in_.position();
+        try {
+            definition(kernel);
+        } catch (const InputError& error) {
+            if (unknown_ == Unknown::is_error) throw;
+            kernel = {.name = kernel.name, .refusal = error.what()};
+            in_.go_to(begin);
+            in_.skip_block();
+        }
+        module_.kernels.push_back(std::move(kernel));
+    }
+
+    void definition(Kernel& kernel) {
         if (in_.take("(") && !in_.take(")")) {
             do parameter(kernel);
             while (in_.take(","));
@@ -235,8 +265,7 @@ private:
         if (only_ && kernel.name != *only_)
             in_.skip_block();
         else
-            KernelParser(in_, module_, kernel).parse_body();
-        module_.kernels.push_back(std::move(kernel));
+            KernelParser(in_, module_, kernel, unknown_).parse_body();
     }
 
     void parameter(Kernel& kernel) {
@@ -272,6 +301,7 @@ private:
 
     TokenStream in_;
     std::optional<std::string_view> only_;  ///< the kernel whose body is read; nullopt: all bodies are read
+    Unknown unknown_ = Unknown::is_error;
     Module module_;
     bool has_version_ = false;
     std::unordered_set<std::string> names_;
@@ -312,6 +342,14 @@ std::int64_t TokenStream::whole_number(std::string_view what, std::int64_t large
     return static_cast<std::int64_t>(value->bits);
 }
 
+std::string TokenStream::text_from(std::size_t first) const {
+    const char* const begin = tokens_[first].text.data();
+    std::string text(begin, tokens_[at_].text.data());
+    for (char& c : text)
+        if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = ' ';
+    return text;
+}
+
 void TokenStream::skip_line() {
     const int line = peek().line;
     while (peek().kind != TokenKind::end && peek().line == line) next();
@@ -320,6 +358,14 @@ void TokenStream::skip_line() {
 void TokenStream::skip_statement() {
     while (!take(";")) {
         if (peek().kind == TokenKind::end) fail("the text ends; expected ';'");
+        next();
+    }
+}
+
+void TokenStream::skip_declaration() {
+    while (peek().kind != TokenKind::end) {
+        if (take(";")) return;
+        if (is("{")) return skip_block();
         next();
     }
 }
@@ -379,20 +425,22 @@ Variable parse_parameter(TokenStream& in) {
 
 namespace {
 
-Module parsed(std::string_view text, std::string_view origin, std::optional<std::string_view> only) {
+Module parsed(std::string_view text, std::string_view origin, std::optional<std::string_view> only, Unknown unknown) {
     const Source source{text, origin};
     if (text.size() > kLongestText)
         source.fail(1, fmt::format("the text has {} bytes; expected at most {}", text.size(), kLongestText));
     const auto tokens = tokenize(source);
-    return ModuleParser(source, tokens, only).run();
+    return ModuleParser(source, tokens, only, unknown).run();
 }
 
 }  // namespace
 
-Module parse(std::string_view text, std::string_view origin) { return parsed(text, origin, std::nullopt); }
+Module parse(std::string_view text, std::string_view origin, Unknown unknown) {
+    return parsed(text, origin, std::nullopt, unknown);
+}
 
 Module parse_kernel(std::string_view text, std::string_view kernel, std::string_view origin) {
-    return parsed(text, origin, kernel);
+    return parsed(text, origin, kernel, Unknown::is_error);
 }
 
 }  // namespace gputomo::ptx

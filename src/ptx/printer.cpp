@@ -23,6 +23,7 @@ public:
     [[nodiscard]] std::string instruction(const Instruction& in) const {
         std::string text;
         if (in.guard) text += fmt::format("@{}{} ", in.guard->negated ? "!" : "", reg(in.guard->predicate));
+        if (in.opcode == Opcode::unknown) return text + in.modifiers.at(0) + ";";
         text += mnemonic_of(in);
         if (in.opcode == Opcode::call) return text + call(in) + ";";
         const bool second = in.destinations.size() == 2;
@@ -176,8 +177,8 @@ void print(std::string& out, const Kernel& kernel) {
 }  // namespace
 
 std::string to_text(const Module& module) {
-    std::string out = fmt::format(".version {}.{}\n.target sm_{}\n.address_size {}\n", module.version_major,
-                                  module.version_minor, module.target_sm, module.address_size);
+    std::string out = fmt::format(".version {}.{}\n.target sm_{}{}\n.address_size {}\n", module.version_major,
+                                  module.version_minor, module.target_sm, module.target_suffix, module.address_size);
     for (const std::string& function : module.functions) out += fmt::format(".extern .func {};\n", function);
     for (const Variable& variable : module.variables) out += KernelPrinter::declaration(variable) + ";\n";
     for (const Kernel& kernel : module.kernels) print(out, kernel);

@@ -71,6 +71,8 @@ public:
     SimulatedModule& operator=(const SimulatedModule&) = delete;
 
     device::Kernel& kernel(std::string_view name) override {
+        if (const auto refused = refusals_.find(std::string(name)); refused != refusals_.end())
+            throw InputError(refused->second);
         const auto found = kernels_.find(std::string(name));
         if (found == kernels_.end()) throw InputError(fmt::format("module has no kernel '{}'", name));
         return *found->second;
@@ -90,6 +92,7 @@ private:
     std::optional<device::MachineCode> code_;
     std::unordered_map<std::string, Symbol> symbols_;
     std::unordered_map<std::string, std::unique_ptr<device::Kernel>> kernels_;
+    std::unordered_map<std::string, std::string> refusals_;  ///< why kernels cannot be executed, by name
     std::vector<std::uint64_t> allocations_;
 };
 
@@ -179,7 +182,7 @@ public:
     }
     std::unique_ptr<device::Module> load(std::string_view code) override {
         if (device::is_cubin(code)) return std::make_unique<SimulatedModule>(*this, std::as_bytes(std::span(code)));
-        return std::make_unique<SimulatedModule>(*this, ptx::parse(code));
+        return std::make_unique<SimulatedModule>(*this, ptx::parse(code, "ptx", ptx::Unknown::is_kept));
     }
     [[nodiscard]] device::ClockState clock_state() const override {
         device::ClockState state;
@@ -384,11 +387,16 @@ SimulatedModule::SimulatedModule(Gpu& gpu, const ptx::Module& module) : gpu_(gpu
     const auto instruction_bytes = static_cast<std::uint64_t>(
         gpu.machine().instruction_supply.instruction_bytes.value_or(kDefaultInstructionBytes));
     for (const auto& kernel : module.kernels) {
-        LoadedKernel loaded{decode(module, kernel, addresses), {}, 0};
-        check_registers(loaded.program, gpu.machine().topology);
-        for (const auto& key : loaded.program.cost_keys) loaded.costs.push_back(gpu.costs().cost_of(key));
-        loaded.code_address = place({}, loaded.program.operations.size() * instruction_bytes);
-        kernels_[kernel.name] = std::make_unique<SimulatedKernel>(gpu, std::move(loaded));
+        try {
+            if (!kernel.refusal.empty()) throw InputError(kernel.refusal);
+            LoadedKernel loaded{decode(module, kernel, addresses), {}, 0};
+            check_registers(loaded.program, gpu.machine().topology);
+            for (const auto& key : loaded.program.cost_keys) loaded.costs.push_back(gpu.costs().cost_of(key));
+            loaded.code_address = place({}, loaded.program.operations.size() * instruction_bytes);
+            kernels_[kernel.name] = std::make_unique<SimulatedKernel>(gpu, std::move(loaded));
+        } catch (const InputError& error) {
+            refusals_[kernel.name] = error.what();
+        }
     }
 }
 
@@ -416,13 +424,17 @@ SimulatedModule::SimulatedModule(Gpu& gpu, std::span<const std::byte> bytes)
     };
     for (const auto& name : cubin.kernels()) {
         if (!device::is_kernel(cubin, name)) continue;  // a function that kernels call
-        LoadedMachineCode loaded{.program = machine_code::prepare(cubin, name, address_of)};
-        loaded.costs = sass_costs_of(loaded.program, gpu.machine(), gpu.costs());
-        loaded.code_address = place(cubin.text(name).bytes, cubin.text(name).bytes.size());
-        for (std::size_t bank = 0; bank < loaded.program.constants.size(); ++bank)
-            if (const auto& words = loaded.program.constants[bank]; !words.empty())
-                loaded.bank_address[bank] = place(std::as_bytes(std::span(words)), 4 * words.size());
-        kernels_[name] = std::make_unique<MachineCodeKernel>(gpu, std::move(loaded));
+        try {
+            LoadedMachineCode loaded{.program = machine_code::prepare(cubin, name, address_of)};
+            loaded.costs = sass_costs_of(loaded.program, gpu.machine(), gpu.costs());
+            loaded.code_address = place(cubin.text(name).bytes, cubin.text(name).bytes.size());
+            for (std::size_t bank = 0; bank < loaded.program.constants.size(); ++bank)
+                if (const auto& words = loaded.program.constants[bank]; !words.empty())
+                    loaded.bank_address[bank] = place(std::as_bytes(std::span(words)), 4 * words.size());
+            kernels_[name] = std::make_unique<MachineCodeKernel>(gpu, std::move(loaded));
+        } catch (const InputError& error) {
+            refusals_[name] = error.what();
+        }
     }
 }
 

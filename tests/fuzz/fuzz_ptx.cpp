@@ -1,5 +1,5 @@
-// Fuzzes the PTX parser. Any bytes must give a module or an InputError. What parses must print as text with the same
-// meaning.
+// Fuzzes the PTX parser. Any bytes must give a module or an InputError, also where unknown instructions are kept. What
+// parses without them must print as text with the same meaning.
 #include "ptx/parser.hpp"
 #include "ptx/printer.hpp"
 #include "units/error.hpp"
@@ -11,9 +11,13 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gputomo;
+    const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    try {
+        static_cast<void>(ptx::to_text(ptx::parse(bytes, "ptx", ptx::Unknown::is_kept)));
+    } catch (const InputError&) {}  // it is no module at all
     ptx::Module module;
     try {
-        module = ptx::parse({reinterpret_cast<const char*>(data), size});
+        module = ptx::parse(bytes);
     } catch (const InputError&) {
         return 0;
     }

@@ -1,5 +1,6 @@
 #include "ptx/parser.hpp"
 
+#include "ptx/instructions.hpp"
 #include "ptx/printer.hpp"
 #include "units/error.hpp"
 
@@ -218,6 +219,71 @@ TEST(ParserErrors, RequireAHeader) {
     EXPECT_THAT(error_of(kHeader + ".global .texref t;"), testing::HasSubstr("x.ptx:4: unknown type '.texref'"));
     EXPECT_THAT(error_of(kHeader + ".global .b8 a[99999999999999];"), testing::HasSubstr("x.ptx:4: "));
     EXPECT_THAT(error_of(kHeader + "/* open"), testing::HasSubstr("a comment does not end"));
+}
+
+Module keep_unknown(const std::string& text) { return parse(text, "x.ptx", Unknown::is_kept); }
+
+TEST(UnknownInstructions, AreKeptWithTheirTextAndTheirGuard) {
+    const Kernel kernel =
+        keep_unknown(kernel_text("@!%p1 foo.bar.u32 {%r1, %r2},\n [%rd1 + 4], nosuch;\nadd.s32 %r1, %r2, %r3;\nret;"))
+            .kernels.at(0);
+    ASSERT_EQ(kernel.body.size(), 3U);
+    EXPECT_EQ(kernel.body[0].opcode, Opcode::unknown);
+    EXPECT_THAT(kernel.body[0].modifiers, testing::ElementsAre("foo.bar.u32 {%r1, %r2},  [%rd1 + 4], nosuch"));
+    EXPECT_THAT(kernel.body[0].refusal, testing::StartsWith("x.ptx:15: unknown instruction 'foo.bar.u32'"));
+    ASSERT_TRUE(kernel.body[0].guard.has_value());
+    EXPECT_TRUE(kernel.body[0].guard->negated);
+    EXPECT_EQ(kernel.body[1].opcode, Opcode::add);
+    EXPECT_EQ(to_text(kernel, kernel.body[0]), "@!%p1 foo.bar.u32 {%r1, %r2},  [%rd1 + 4], nosuch;");
+    EXPECT_THAT(error_of(kernel_text("foo.bar %r1;")), testing::HasSubstr("unknown instruction")) << "unless asked for";
+}
+
+TEST(UnknownInstructions, EndWhereTheirTextEnds) {
+    EXPECT_THAT(keep_unknown(kernel_text("foo.bar %r1\n")).kernels.at(0).refusal, testing::HasSubstr("no ';' ends it"));
+    EXPECT_EQ(keep_unknown(kernel_text("foo {{a; b}, c};\nret;")).kernels.at(0).body.size(), 2U);
+}
+
+TEST(UnknownDeclarations, StopNeitherTheModuleNorOtherKernels) {
+    const Module module =
+        keep_unknown(kHeader +
+                     ".extern .func __assertfail\n(\n.param .b64 a,\n.param .b32 b\n)\n.noreturn;\n"
+                     ".global .texref t;\n.global .align 8 .u64 pointers[2] = {table, table};\n.alias f, g;\n"
+                     ".visible .entry broken(.param .u64 p) { .reg .b4096 %r; ret; }\n"
+                     ".visible .entry good(.param .u64 p) { .reg .b64 %rd<2>; mov.u64 %rd1, pointers; ret; }\n");
+    ASSERT_EQ(module.kernels.size(), 2U);
+    EXPECT_THAT(module.kernels[0].refusal, testing::HasSubstr("unknown register type '.b4096'"));
+    EXPECT_TRUE(module.kernels[0].body.empty());
+    EXPECT_EQ(module.kernels[1].refusal, "");
+    ASSERT_EQ(module.kernels[1].body.size(), 2U);
+    EXPECT_THAT(module.kernels[1].body[0].refusal, testing::HasSubstr("unknown name 'pointers'"));
+    EXPECT_THAT(module.functions, testing::ElementsAre("__assertfail"));
+    EXPECT_THROW(static_cast<void>(keep_unknown(kHeader + "nothing")), InputError) << "no directive";
+}
+
+TEST(Triton, VectorsOfOneElementAreThatElement) {
+    const Kernel kernel = parse_body("ld.global.b32 { %r1 }, [ %rd1 + 0 ];\nst.global.b32 [ %rd1 + 0 ], { %r1 };");
+    EXPECT_TRUE(std::holds_alternative<Register>(kernel.body[0].destinations.at(0).value));
+    EXPECT_TRUE(std::holds_alternative<Register>(kernel.body[1].sources.at(1).value));
+}
+
+TEST(Triton, QualifiersOfAtomicsComeInAnySequence) {
+    const Kernel kernel = parse_body(
+        "atom.global.gpu.acq_rel.add.f32 %f1, [%rd1], %f2;\natom.acq_rel.gpu.global.add.f32 %f1, [%rd1], %f2;");
+    EXPECT_TRUE(equivalent(kernel.body[0], kernel.body[1]));
+    EXPECT_EQ(mnemonic_of(kernel.body[0]), "atom.acq_rel.gpu.global.add.f32");
+}
+
+/// tests/data/ptx/triton_NAME.ptx are kernels of our own that Triton 3.6 compiled for sm_90, without a GPU.
+TEST(Triton, ModulesAreRead) {
+    for (const std::string name : {"scatter", "printing"}) {
+        const Module module = keep_unknown(read_data("triton_" + name + ".ptx"));
+        ASSERT_EQ(module.kernels.size(), 1U);
+        EXPECT_EQ(module.kernels[0].name, name);
+        EXPECT_EQ(module.target_suffix, "a");
+        EXPECT_GT(module.kernels[0].body.size(), 30U);
+        for (const Instruction& instruction : module.kernels[0].body)
+            EXPECT_NE(instruction.opcode, Opcode::unknown) << instruction.refusal;
+    }
 }
 
 }  // namespace

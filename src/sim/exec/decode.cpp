@@ -3,6 +3,7 @@
 #include "ptx/printer.hpp"
 #include "sim/exec/decoder.hpp"
 #include "sim/exec/named_modifiers.hpp"
+#include "units/error.hpp"
 
 #include <fmt/format.h>
 
@@ -52,7 +53,7 @@ Program Decoder::run() {
     program_.max_threads = kernel_.max_threads.value_or(0);
     for (const auto& instruction : kernel_.body) {
         at_ = &instruction;
-        program_.operations.push_back(decode(instruction));
+        program_.operations.push_back(decode_or_refuse(instruction));
         note_registers(program_.operations.back());
         program_.texts.push_back(ptx::to_text(kernel_, instruction));
     }
@@ -98,9 +99,35 @@ Operation Decoder::decode(const ptx::Instruction& instruction) {
         case Kind::exit:
         case Kind::trap:
         case Kind::fence:
-        case Kind::nothing: break;
+        case Kind::nothing:
+        case Kind::refused: break;
     }
     return op;
+}
+
+Operation Decoder::decode_or_refuse(const ptx::Instruction& instruction) {
+    std::string why = instruction.refusal;
+    if (instruction.opcode != Opcode::unknown) {
+        try {
+            return decode(instruction);
+        } catch (const InputError& error) {
+            why = error.what();
+        }
+    }
+    Operation refused;
+    refused.kind = Kind::refused;
+    refused.opcode = Opcode::unknown;
+    refused.line = instruction.line;
+    refused.refusal = slot_count(program_.refusals.size());
+    program_.refusals.push_back(std::move(why));
+    ptx::Instruction trap;
+    trap.opcode = Opcode::trap;
+    refused.cost = cost_index(trap);
+    if (instruction.guard) {
+        refused.guard = static_cast<std::uint16_t>(instruction.guard->predicate.index);
+        refused.guard_negated = instruction.guard->negated;
+    }
+    return refused;
 }
 
 void Decoder::decode_special(const ptx::Instruction& instruction, Operation& op) {

@@ -57,6 +57,8 @@ private:
 
     // ---- the kernel, memory and control flow (decode.cpp)
     Operation decode(const ptx::Instruction& instruction);
+    /// decode(), or what is refused when a thread reaches it.
+    Operation decode_or_refuse(const ptx::Instruction& instruction);
     void decode_special(const ptx::Instruction& instruction, Operation& op);
     void decode_memory(const ptx::Instruction& instruction, Operation& op);
     void decode_atomic(const ptx::Instruction& instruction, Operation& op);

@@ -37,6 +37,7 @@ enum class Kind : std::uint8_t {
     fence,         ///< waits for the warp's own memory accesses
     sleep,
     nothing,  ///< hints
+    refused,  ///< is not known or cannot be simulated; Operation::refusal says why
 };
 
 [[nodiscard]] constexpr bool accesses_memory(Kind kind) {
@@ -93,7 +94,8 @@ struct Operation {
     std::uint32_t reconverge = 0;  ///< immediate post-dominator of a branch; body size where paths only meet at the end
     std::vector<std::uint32_t> targets;
     // timing
-    std::uint16_t cost = 0;  ///< index into the SM's cost table
+    std::uint16_t cost = 0;     ///< index into the SM's cost table
+    std::uint16_t refusal = 0;  ///< of Kind::refused: index into Program::refusals
     int line = 0;
 
     [[nodiscard]] std::span<const std::uint16_t> read_slots() const { return {waits.data(), wait_count}; }
@@ -110,6 +112,7 @@ struct Program {
     std::string name;
     std::vector<Operation> operations;
     std::vector<std::string> texts;      ///< PTX of each operation, for messages
+    std::vector<std::string> refusals;   ///< why operations are not executed
     std::vector<std::string> cost_keys;  ///< distinct mnemonics; Operation::cost is an index here
     std::uint16_t slots = 0;
     std::uint16_t register_slots = 0;  ///< the first slots: declared registers; constants and scratch follow

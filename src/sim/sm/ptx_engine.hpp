@@ -16,7 +16,7 @@ namespace gputomo::sim {
 /// What an instruction asks of the units, the same each time it issues.
 struct IssueNeeds {
     Resource resource = kNoResource;
-    bool on_cores = false;            ///< runs on the CUDA cores
+    bool on_cores = false;  ///< runs on the CUDA cores
 };
 
 class PtxEngine final : public Engine {
@@ -69,6 +69,7 @@ private:
     void issue_warp_barrier(Warp& warp, const Operation& op, std::uint32_t mask, double now);
 
     // ---- messages (ptx_report.cpp)
+    [[nodiscard]] std::string failure(const Warp& warp, const Operation& op, int lane, const std::string& what) const;
     [[noreturn]] void fail(const Warp& warp, const Operation& op, int lane, const std::string& what) const;
     [[nodiscard]] std::string where(const Warp& warp, const WarpPath& path) const;
 
@@ -78,10 +79,10 @@ private:
 
     const LoadedKernel& kernel_;
     const Program& program_;
-    std::vector<costs::RegisterPorts> ports_;   ///< by scheduler
-    std::vector<costs::OperandReads> reads_;    ///< by operation
-    std::vector<IssueNeeds> needs_;      ///< by operation
-    std::vector<std::byte> parameters_;  ///< of the kernel, packed
+    std::vector<costs::RegisterPorts> ports_;  ///< by scheduler
+    std::vector<costs::OperandReads> reads_;   ///< by operation
+    std::vector<IssueNeeds> needs_;            ///< by operation
+    std::vector<std::byte> parameters_;        ///< of the kernel, packed
     Divergence divergence_ = Divergence::stack;
     bool taken_first_ = true;     ///< a diverged warp runs the threads that take the branch first
     std::vector<Warp> of_warps_;  ///< never grows beyond what is reserved, so references hold

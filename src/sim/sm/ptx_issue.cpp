@@ -1,6 +1,7 @@
 // PTX: when a warp's next instruction can issue, and what happens when it does.
 #include "sim/exec/lane_fault.hpp"
 #include "sim/exec/lanes.hpp"
+#include "sim/machine_code/refused_instruction.hpp"
 #include "sim/sm/ptx_engine.hpp"
 #include "sim/sm/warp_members.hpp"
 
@@ -188,6 +189,12 @@ void PtxEngine::execute(Warp& warp, const Operation& op, std::uint32_t mask, dou
         case Kind::trap:
             if (mask != 0) throw LaneFault(std::countr_zero(mask), "trap");
             break;
+        case Kind::refused:
+            if (mask != 0)
+                throw RefusedInstruction(
+                    failure(warp, op, std::countr_zero(mask),
+                            fmt::format("an instruction that cannot be executed ({})", program_.refusals[op.refusal])));
+            break;
         case Kind::fence:  // prepare() held it until all accesses were done
         case Kind::nothing: break;
     }
@@ -199,8 +206,8 @@ double PtxEngine::occupy_unit(const Warp& warp, const Operation& op, double now)
     occupy(unit_spec_, ports_of(warp.scheduler), cost, now);
     const auto at = static_cast<std::size_t>(&op - program_.operations.data());
     const double bubble = ports_[warp.scheduler].issue(reads_[at], warp.slot, now) - now;
-    take_slots(spec_.scheduler, schedulers_[warp.scheduler],
-               cost.issue_slots + bubble / spec_.scheduler.issue_interval, now);
+    take_slots(spec_.scheduler, schedulers_[warp.scheduler], cost.issue_slots + bubble / spec_.scheduler.issue_interval,
+               now);
     return warp.step + 1 == cost.steps ? cost.last_latency : cost.latency;
 }
 

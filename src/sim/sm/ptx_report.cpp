@@ -31,12 +31,16 @@ std::string PtxEngine::where(const ResidentWarp& resident) const {
 
 std::string PtxEngine::operands_of(const ResidentWarp& warp) const { return describe(of(warp).scoreboard); }
 
-void PtxEngine::fail(const Warp& warp, const Operation& op, int lane, const std::string& what) const {
+std::string PtxEngine::failure(const Warp& warp, const Operation& op, int lane, const std::string& what) const {
     const Block& block = blocks_[warp.block];
-    throw DeviceError(fmt::format("launch of {}: {} by block ({}, {}, {}) thread {} at line {}: {}", program_.name,
-                                  what, block.coordinates[0], block.coordinates[1], block.coordinates[2],
-                                  warp.in_block * kWarpSize + static_cast<std::uint32_t>(lane), op.line,
-                                  program_.texts[static_cast<std::size_t>(&op - program_.operations.data())]));
+    return fmt::format("launch of {}: {} by block ({}, {}, {}) thread {} at line {}: {}", program_.name, what,
+                       block.coordinates[0], block.coordinates[1], block.coordinates[2],
+                       warp.in_block * kWarpSize + static_cast<std::uint32_t>(lane), op.line,
+                       program_.texts[static_cast<std::size_t>(&op - program_.operations.data())]);
+}
+
+void PtxEngine::fail(const Warp& warp, const Operation& op, int lane, const std::string& what) const {
+    throw DeviceError(failure(warp, op, lane, what));
 }
 
 }  // namespace gputomo::sim
