@@ -60,6 +60,7 @@ namespace gputomo::sass {
     X(zero_rounding, "|!|!|RZ")                                                                                      \
     X(source_integer, "U32|S32")                                                                                     \
     X(packed_format, "F16|BF16")                                                                                     \
+    X(packed_bfloat, "|BF16")                                                                                        \
     X(byte_float, "E5M2|E4M3")                                                                                       \
     X(byte_float_a, "E4M3|E5M2")                                                                                     \
     X(byte_float_b, "E4M3|E5M2")                                                                                     \
@@ -109,6 +110,7 @@ namespace gputomo::sass {
     X(reduction, "ADD|MIN|MAX|INC|DEC|AND|OR|XOR")                                                                   \
     X(float_atomic, "ADD|MIN|MAX|!")                                                                                 \
     X(atomic_format, "|S32|64|S64|128|!|!|!")                                                                        \
+    X(old_atomic_format, "|S32|64|F32.FTZ.RN|F16x2.RN|S64|F64.RN|!")                                                 \
     X(unsigned_atomic_format, "|S32|64|!|128|!|!|!")                                                                 \
     X(reduction_format, "|S32|64|S64|!|!|!|!")                                                                       \
     X(exchange, "CAS|CAST|!|CAST.SPIN")                                                                              \

@@ -63,6 +63,12 @@ bool is_bfloat(const Instruction& instruction) {
            instruction.value(Modifier::half_compare_format) == kBf16;
 }
 
+/// nvdisasm names descriptors of global memory from compute capability 9.0 on. Earlier code has them, too.
+bool precedes_descriptors(const Form& form) {
+    constexpr int kFirstNamed = 90;
+    return form.row->last_sm < kFirstNamed;
+}
+
 class Printer {
 public:
     Printer(const Instruction& instruction, std::uint64_t address) : instruction_(instruction), address_(address) {}
@@ -204,7 +210,7 @@ private:
         }
         if (uniform_term) base += fmt::format("{}{}", base.empty() ? "" : "+", uniform_text(operand.uniform));
         const std::string inner = base.empty() ? absolute(slot, operand.value) : offset(base, operand.value);
-        if (!operand.descriptor) return fmt::format("[{}]", inner);
+        if (!operand.descriptor || precedes_descriptors(*instruction_.form)) return fmt::format("[{}]", inner);
         return fmt::format("desc[{}][{}]", uniform_text(operand.uniform), inner);
     }
 
@@ -245,7 +251,8 @@ std::string_view idiom(const Instruction& instruction) {
 }  // namespace
 
 std::string mnemonic_of(const Instruction& instruction) {
-    std::string text(name_of(instruction.operation));
+    const bool is_old_reduction = instruction.operation == Operation::REDG && precedes_descriptors(*instruction.form);
+    std::string text(is_old_reduction ? "RED" : name_of(instruction.operation));
     text += idiom(instruction);
     for (const auto& suffix : instruction.form->suffixes) {
         if (suffix.modifier < 0) {

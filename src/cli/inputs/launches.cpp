@@ -40,14 +40,19 @@ KernelCode kernel_code(const LaunchOptions& options, const CodeOptions& wanted, 
             throw InputError(fmt::format(
                 "--code ptx: {} is a cubin, which has no PTX; expected a PTX file, or --code sass", options.file));
         check_machine_code(gpu, options.file, "a PTX file, or a GPU of that compute capability");
+        check_cubin(gpu, code, options.file);
         auto signature = signature_in_cubin(code, options);
         return {std::move(code), std::move(signature)};
     }
-    const auto parsed = ptx::parse(code, options.file);
+    const auto parsed = ptx::parse(code, options.file, ptx::Unknown::is_kept);
     auto signature = signature_of(find_kernel(parsed, options.kernel, options.file));
     if (wanted.machine_code) {
         check_machine_code(gpu, wanted.needed_by, "a GPU of that compute capability, or PTX that is executed as it is");
-        code = compile_ptx({options.file, is_extracted ? code : ""}, kExecutedSm, wanted.needed_by, wanted.otherwise);
+        code = compile_ptx({.file = options.file,
+                            .extracted = is_extracted ? code : "",
+                            .target_sm = parsed.target_sm,
+                            .target_suffix = parsed.target_suffix},
+                           gpu.ptx_target().sm, wanted.needed_by, wanted.otherwise);
     }
     return {std::move(code), std::move(signature)};
 }

@@ -4,6 +4,7 @@
 #include "capture/fatbin.hpp"
 #include "device/cubin.hpp"
 #include "files/output_file.hpp"
+#include "sim/machine_code/program.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
 
@@ -150,10 +151,21 @@ Ended run_program(const std::vector<std::string>& command) {
 
 void check_machine_code(const device::Device& gpu, const std::string& where, std::string_view expected) {
     const int sm = gpu.ptx_target().sm;
-    if (sm != kExecutedSm)
+    if (!sim::machine_code::executes(sm))
         throw InputError(
-            fmt::format("{}: machine code is executed on compute capability {}.{} only, and {} has {}.{}; expected {}",
-                        where, kExecutedSm / 10, kExecutedSm % 10, gpu.name(), sm / 10, sm % 10, expected));
+            fmt::format("{}: machine code is executed on compute capability 8.0, 8.6, 8.9 and 9.0 only, and {} has "
+                        "{}.{}; expected {}",
+                        where, gpu.name(), sm / 10, sm % 10, expected));
+}
+
+void check_cubin(const device::Device& gpu, std::string_view cubin, const std::string& where) {
+    const int of_gpu = gpu.ptx_target().sm;
+    const int of_code = device::Cubin(std::as_bytes(std::span(cubin))).sm().value_or(0);
+    if (of_code / 10 == of_gpu / 10 && of_code <= of_gpu) return;
+    throw InputError(fmt::format(
+        "{}: its machine code is for sm_{}, and {} has compute capability {}.{}; expected machine code for sm_{}, or "
+        "PTX",
+        where, of_code, gpu.name(), of_gpu / 10, of_gpu % 10, of_gpu));
 }
 
 bool is_machine_code_file(const std::string& file) {
@@ -173,7 +185,7 @@ FileCode read_code(const std::string& file, int sm, CodeWish wish) {
         return {std::move(content), false};
     try {
         const auto all = capture::members(bytes);
-        const bool takes_machine_code = sm == kExecutedSm && wish == CodeWish::any;
+        const bool takes_machine_code = sim::machine_code::executes(sm) && wish == CodeWish::any;
         if (const auto best = best_member(all, sm, takes_machine_code)) return {code_of(*best), true};
         throw InputError(
             fmt::format("is a fatbin with {}; expected {}PTX. Choose another GPU, or compile the kernel "
@@ -194,7 +206,9 @@ std::string compile_ptx(const PtxSource& source, int sm, const std::string& what
     const auto cubin = folder.path() / "code.cubin";
     const auto extracted = folder.path() / "code.ptx";
     if (!source.extracted.empty()) files::write_whole(extracted, source.extracted);
-    const auto ended = run_program({compiler, fmt::format("-arch=sm_{}", sm),
+    // Code for one architecture only, such as Triton's for sm_90a, is refused for the plain one.
+    const std::string suffix = source.target_sm == sm ? source.target_suffix : "";
+    const auto ended = run_program({compiler, fmt::format("-arch=sm_{}{}", sm, suffix),
                                     source.extracted.empty() ? file : extracted.string(), "-o", cubin.string()});
     if (ended.status != 0) throw InputError(fmt::format("{}: {} refuses it:\n{}", file, compiler, ended.output));
     return read_file(cubin, "a cubin");

@@ -9,12 +9,11 @@
 
 namespace gputomo::cli {
 
-/// The compute capability whose machine code simulated GPUs execute.
-inline constexpr int kExecutedSm = 90;
-
 /// Throws InputError where `gpu` executes no machine code. `where` begins the message, and `expected` says what would
 /// work.
 void check_machine_code(const device::Device& gpu, const std::string& where, std::string_view expected);
+/// Throws InputError where `gpu` cannot execute a cubin, because its machine code is for another GPU.
+void check_cubin(const device::Device& gpu, std::string_view cubin, const std::string& where);
 
 /// Whether a file holds machine code: a cubin, or a fatbin.
 [[nodiscard]] bool is_machine_code_file(const std::string& file);
@@ -32,11 +31,13 @@ struct FileCode {
 
 struct PtxSource {
     std::string file;
-    std::string extracted;  ///< its PTX, where the file is a fatbin; empty where it is the file
+    std::string extracted;        ///< its PTX, where the file is a fatbin; empty where it is the file
+    int target_sm = 0;            ///< of its .target
+    std::string target_suffix{};  ///< "a" of .target sm_90a: PTX for this architecture only
 };
-/// Compiles PTX for compute capability `sm` with the ptxas on the PATH and returns the cubin. Throws InputError with
-/// what ptxas says where it refuses the file. Where there is no ptxas, the error begins with `what`, which needs the
-/// machine code, and ends with `otherwise`, which says what to do.
+/// Compiles PTX for compute capability `sm`, or for the PTX's own variant of it such as sm_90a, with the ptxas on the
+/// PATH and returns the cubin. Throws InputError with what ptxas says where it refuses the file. Where there is no
+/// ptxas, the error begins with `what`, which needs the machine code, and ends with `otherwise`, which says what to do.
 [[nodiscard]] std::string compile_ptx(const PtxSource& source, int sm, const std::string& what,
                                       const std::string& otherwise);
 

@@ -1,6 +1,8 @@
 // The 16-bit floating-point formats f16 and bf16: their values, and the rounding to them.
 #pragma once
 
+#include "sim/exec/directed_rounding.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -47,6 +49,22 @@ template <class F>
     // A carry out of the fraction goes into the exponent by itself.
     const std::int64_t bits = units + (static_cast<std::int64_t>(exponent + F::kBias - 1) << F::kFraction);
     return static_cast<std::uint16_t>(sign | std::min<std::int64_t>(bits, F::kInfinity));
+}
+
+/// The value in the direction of the rounding. What is too large becomes infinite only where it is rounded away from
+/// zero.
+template <class F>
+[[nodiscard]] std::uint16_t rounded(double value, Rounding rounding) {
+    if (!is_directed(rounding) || std::isnan(value) || std::isinf(value) || value == 0) return rounded<F>(value);
+    const bool negative = std::signbit(value);
+    const bool away = rounding == (negative ? Rounding::down : Rounding::up);
+    const double magnitude = std::fabs(value);
+    const int exponent = std::max(std::ilogb(magnitude), 1 - F::kBias);
+    const double units = std::ldexp(magnitude, F::kFraction - exponent);
+    const std::int64_t bits = static_cast<std::int64_t>(away ? std::ceil(units) : std::floor(units)) +
+                              (static_cast<std::int64_t>(exponent + F::kBias - 1) << F::kFraction);
+    const std::int64_t largest = away ? F::kInfinity : F::kInfinity - 1;
+    return static_cast<std::uint16_t>((negative ? 0x8000 : 0) | std::min<std::int64_t>(bits, largest));
 }
 
 /// a + b, rounded to odd: a further rounding to a narrower format is then the only one (Boldo and Melquiond 2008).

@@ -97,9 +97,9 @@ void write_float(unsigned format, Rounding rounding, From value, std::uint32_t* 
     if (format == kDouble)
         write(low, high, lane, std::bit_cast<std::uint64_t>(converted_to<double>(rounding, value)));
     else if (format == kHalf)
-        low[lane] = rounded<F16>(static_cast<double>(value));
+        low[lane] = rounded<F16>(static_cast<double>(value), rounding);
     else if (format == kBfloat)
-        low[lane] = rounded<BF16>(static_cast<double>(value));
+        low[lane] = rounded<BF16>(static_cast<double>(value), rounding);
     else
         low[lane] = result_bits(converted_to<float>(rounding, value), false, false);
 }
@@ -141,6 +141,15 @@ void i2f(Warp& warp, const Step& step, std::uint32_t mask) {
     });
 }
 
+/// A NaN keeps its sign and as much of its payload as there is room for, and becomes quiet.
+std::uint32_t narrowed_nan(std::uint64_t bits) {
+    return static_cast<std::uint32_t>(bits >> 32 & 0x80000000) | 0x7FC00000 |
+           static_cast<std::uint32_t>(bits >> 29 & 0x3FFFFF);
+}
+std::uint64_t widened_nan(std::uint32_t bits) {
+    return std::uint64_t{bits & 0x80000000} << 32 | 0x7FF8000000000000 | std::uint64_t{bits & 0x3FFFFF} << 29;
+}
+
 /// F2F: the modifiers' texts say which formats, as "F64.F32".
 void f2f(Warp& warp, const Step& step, std::uint32_t mask) {
     const sass::Instruction& instruction = step.instruction;
@@ -155,7 +164,12 @@ void f2f(Warp& warp, const Step& step, std::uint32_t mask) {
     std::uint32_t *const low = warp.result(step), *const high = to == kDouble ? warp.result(step, 1) : nullptr;
     for_lanes(mask, [&](int l) {
         const double value = from == kDouble ? std::bit_cast<double>(wide[l]) : small_value(from, a[l], flush);
-        write_float(to, rounding, value, low, high, l);
+        if (std::isnan(value) && from == kDouble && to == kSingle)
+            low[l] = narrowed_nan(wide[l]);
+        else if (std::isnan(value) && from == kSingle && to == kDouble)
+            write(low, high, l, widened_nan(a[l]));
+        else
+            write_float(to, rounding, value, low, high, l);
         if (flush && to == kSingle && is_subnormal(low[l])) low[l] &= 0x80000000;
     });
 }
@@ -175,16 +189,141 @@ void frnd(Warp& warp, const Step& step, std::uint32_t mask) {
     });
 }
 
+/// FRND of halves: an integer of up to 2^11 is a half of either format, and larger ones are integers already.
+template <class F>
+void frnd_half(Warp& warp, const Step& step, std::uint32_t mask) {
+    const unsigned how = step.instruction.value(Modifier::integral);
+    const View a = warp.view(step, 0);
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) { out[l] = rounded<F>(integral(how, value_of<F>(static_cast<std::uint16_t>(a[l])))); });
+}
+
+/// What a conversion with .RELU starts from: nothing is less than zero, and a NaN stays one.
+double at_least_zero(double value) { return value <= 0 ? 0.0 : value; }
+
 /// F2FP.F16.F32.PACK_AB: the first operand becomes the upper half.
+template <class F>
 void f2fp(Warp& warp, const Step& step, std::uint32_t mask) {
-    const bool bfloat = step.instruction.value(Modifier::packed_format) != 0;
+    const bool relu = step.instruction.value(Modifier::relu) != 0;
+    const Rounding rounding = step.instruction.value(Modifier::zero_rounding) != 0 ? Rounding::zero : Rounding::nearest;
     const View a = warp.view(step, 0), b = warp.view(step, 1);
     std::uint32_t* const out = warp.result(step);
     const auto narrow = [&](std::uint32_t bits) -> std::uint32_t {
         const double value = std::bit_cast<float>(bits);
-        return bfloat ? rounded<BF16>(value) : rounded<F16>(value);
+        return rounded<F>(relu ? at_least_zero(value) : value, rounding);
     };
     for_lanes(mask, [&](int l) { out[l] = narrow(a[l]) << 16 | narrow(b[l]); });
+}
+
+/// The 8-bit formats of floating-point numbers, by the values of Modifier::byte_float.
+struct ByteFormat {
+    int fraction;  ///< bits
+    int bias;
+    std::uint32_t largest;        ///< finite
+    std::uint32_t first_special;  ///< infinity, or a NaN where there is none
+};
+constexpr ByteFormat kE5m2{2, 15, 0x7B, 0x7C}, kE4m3{3, 7, 0x7E, 0x7F};
+
+const ByteFormat& byte_format_of(const sass::Instruction& instruction) {
+    return instruction.value(Modifier::byte_float) != 0 ? kE4m3 : kE5m2;
+}
+
+/// The nearest byte, ties to even. What is larger than the largest finite number becomes that (.SATFINITE).
+std::uint32_t byte_of(const ByteFormat& format, double value) {
+    constexpr std::uint32_t kByteNaN = 0x7F;
+    if (std::isnan(value)) return kByteNaN;
+    const std::uint32_t sign = std::signbit(value) ? 0x80 : 0;
+    const double magnitude = std::fabs(value);
+    if (magnitude == 0) return sign;
+    if (std::isinf(magnitude)) return sign | format.largest;
+    const int exponent = std::max(std::ilogb(magnitude), 1 - format.bias);
+    const double units = std::nearbyint(std::ldexp(magnitude, format.fraction - exponent));
+    const double bits = units + std::ldexp(exponent + format.bias - 1, format.fraction);
+    return sign | static_cast<std::uint32_t>(std::min(bits, static_cast<double>(format.largest)));
+}
+
+double value_of_byte(const ByteFormat& format, std::uint32_t byte) {
+    const double sign = (byte & 0x80) != 0 ? -1 : 1;
+    const std::uint32_t magnitude = byte & 0x7F;
+    if (magnitude >= format.first_special)
+        return magnitude == kE5m2.first_special && format.fraction == kE5m2.fraction
+                   ? sign * std::numeric_limits<double>::infinity()
+                   : std::numeric_limits<double>::quiet_NaN();
+    const int exponent = static_cast<int>(magnitude >> format.fraction);
+    const int fraction = static_cast<int>(magnitude & ((1U << format.fraction) - 1));
+    if (exponent == 0) return sign * std::ldexp(fraction, 1 - format.bias - format.fraction);
+    return sign * std::ldexp(fraction + (1 << format.fraction), exponent - format.bias - format.fraction);
+}
+
+/// F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C: the first operand becomes the upper byte of two.
+void floats_to_bytes(Warp& warp, const Step& step, std::uint32_t mask) {
+    const ByteFormat& format = byte_format_of(step.instruction);
+    const bool relu = step.instruction.value(Modifier::relu) != 0;
+    const View a = warp.view(step, 0), b = warp.view(step, 1);
+    std::uint32_t* const out = warp.result(step);
+    const auto byte = [&](std::uint32_t bits) {
+        const double value = std::bit_cast<float>(bits);
+        return byte_of(format, relu ? at_least_zero(value) : value);
+    };
+    for_lanes(mask, [&](int l) { out[l] = byte(a[l]) << 8 | byte(b[l]); });
+}
+
+/// F2FP.SATFINITE.E4M3.F16.UNPACK_B_MERGE_C: two halves become two bytes.
+void halves_to_bytes(Warp& warp, const Step& step, std::uint32_t mask) {
+    const ByteFormat& format = byte_format_of(step.instruction);
+    const bool relu = step.instruction.value(Modifier::relu) != 0;
+    const View a = warp.view(step, 0);
+    std::uint32_t* const out = warp.result(step);
+    const auto byte = [&](std::uint32_t bits) {
+        const double value = value_of<F16>(static_cast<std::uint16_t>(bits));
+        return byte_of(format, relu ? at_least_zero(value) : value);
+    };
+    for_lanes(mask, [&](int l) { out[l] = byte(a[l] >> 16) << 8 | byte(a[l]); });
+}
+
+/// F2FP.F16.E4M3.UNPACK_B: two bytes of a half of the register become two halves.
+void bytes_to_halves(Warp& warp, const Step& step, std::uint32_t mask) {
+    const ByteFormat& format = byte_format_of(step.instruction);
+    const bool relu = step.instruction.value(Modifier::relu) != 0;
+    const unsigned shift = step.instruction.value(Modifier::h1) != 0 ? 16 : 0;
+    const View a = warp.view(step, 0);
+    std::uint32_t* const out = warp.result(step);
+    const auto half = [&](std::uint32_t byte) -> std::uint32_t {
+        const double value = value_of_byte(format, byte & 0xFF);
+        return rounded<F16>(relu ? at_least_zero(value) : value);
+    };
+    for_lanes(mask, [&](int l) { out[l] = half(a[l] >> (shift + 8)) << 16 | half(a[l] >> shift); });
+}
+
+/// I2IP: saturates two signed words to shorter types, the first one to the upper place. Bytes lie below the lower half
+/// of the third operand.
+void pack_integers(Warp& warp, const Step& step, std::uint32_t mask) {
+    constexpr unsigned kFirstShort = 2;
+    const unsigned type = step.instruction.value(Modifier::saturated_integer);
+    const unsigned bits = type < kFirstShort ? 8 : 16;
+    const View a = warp.view(step, 0), b = warp.view(step, 1), c = warp.view(step, 2);
+    std::uint32_t* const out = warp.result(step);
+    const auto part = [&](std::uint32_t word) {
+        const auto value = integer_bits(type, static_cast<std::int32_t>(word), true);
+        return static_cast<std::uint32_t>(value) & ((1U << bits) - 1);
+    };
+    for_lanes(mask, [&](int l) {
+        const std::uint32_t above = type < kFirstShort ? c[l] << 16 : 0;
+        out[l] = above | part(a[l]) << bits | part(b[l]);
+    });
+}
+
+/// F2IP: a float as a byte, saturated. The rounding is to nearest, or to zero.
+void float_to_byte(Warp& warp, const Step& step, std::uint32_t mask) {
+    constexpr unsigned kTruncates = 3;
+    const unsigned type = step.instruction.value(Modifier::byte_format);
+    const unsigned how = step.instruction.value(Modifier::pack_rounding) == kTruncates ? kTruncates : 0;
+    const View b = warp.view(step, 1);
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) {
+        const auto value = integer_bits(type, integral(how, std::bit_cast<float>(b[l])), true);
+        out[l] = static_cast<std::uint32_t>(value) & 0xFF;
+    });
 }
 
 /// F2FP.TF32: a float with ten bits of fraction.
@@ -218,13 +357,25 @@ void i2i(Warp& warp, const Step& step, std::uint32_t mask) {
     });
 }
 
-/// Whether a directed rounding to a 16-bit format is asked for, which is not executed.
-bool rounds_half(const sass::Instruction& instruction) {
-    const bool directed = instruction.value(Modifier::rounding) != 0;
-    const unsigned formats = instruction.value(Modifier::wide_floats) | instruction.value(Modifier::small_floats) |
-                             instruction.value(Modifier::to_small_float);
-    const unsigned to = formats & 7;
-    return directed && (to == kHalf || to == kBfloat);
+/// What F2FP does, by the texts of its row; nullptr where it is not executed.
+Execute packing_execution(const Step& step) {
+    const sass::Instruction& instruction = step.instruction;
+    const auto text = instruction.form->row->modifiers;
+    const bool saturates = instruction.value(Modifier::satfinite) != 0;
+    const auto is_zero = [&](int which) {
+        return step.source[static_cast<std::size_t>(which)].kind == Source::Kind::zero;
+    };
+    if (text.find(".TF32") != std::string_view::npos) return to_tf32;
+    // What the third operand is merged to, and what overflows to without .SATFINITE, is not known.
+    if (text.find(".UNPACK_B_MERGE_C") != std::string_view::npos)
+        return saturates && is_zero(1) ? halves_to_bytes : nullptr;
+    if (text.find(".PACK_AB_MERGE_C") != std::string_view::npos)
+        return saturates && is_zero(2) ? floats_to_bytes : nullptr;
+    if (text.find(".UNPACK_B") != std::string_view::npos) return bytes_to_halves;
+    if (saturates) return nullptr;
+    const bool bfloat =
+        instruction.value(Modifier::packed_format) != 0 || instruction.value(Modifier::packed_bfloat) != 0;
+    return bfloat ? f2fp<BF16> : f2fp<F16>;
 }
 
 }  // namespace
@@ -232,19 +383,23 @@ bool rounds_half(const sass::Instruction& instruction) {
 Execute conversion_execution(Step& step) {
     const sass::Instruction& instruction = step.instruction;
     const auto text = instruction.form->row->modifiers;
-    if (rounds_half(instruction)) return nullptr;
     switch (instruction.operation) {
         case Operation::F2I: return f2i;
         case Operation::I2F:
         case Operation::I2FP: return i2f;
         case Operation::F2F: return f2f;
-        case Operation::FRND: return text.find("16") == std::string_view::npos ? frnd : nullptr;
-        case Operation::F2FP: {
-            if (text.find(".TF32") != std::string_view::npos) return to_tf32;
-            const bool plain = instruction.has(Modifier::packed_format) && instruction.value(Modifier::relu) == 0 &&
-                               instruction.value(Modifier::satfinite) == 0 &&
-                               instruction.value(Modifier::zero_rounding) == 0;
-            return plain ? f2fp : nullptr;
+        case Operation::FRND:
+            return text.find("BF16") != std::string_view::npos  ? frnd_half<BF16>
+                   : text.find("F16") != std::string_view::npos ? frnd_half<F16>
+                                                                : frnd;
+        case Operation::F2FP: return packing_execution(step);
+        case Operation::I2IP: return pack_integers;
+        case Operation::F2IP: {
+            // How it packs more than one byte, and what a NaN becomes without .NTZ, is not known.
+            const bool one = step.source[0].kind == Source::Kind::zero && step.source[2].kind == Source::Kind::zero;
+            return one && instruction.value(Modifier::ntz) != 0 && instruction.value(Modifier::relu) == 0
+                       ? float_to_byte
+                       : nullptr;
         }
         case Operation::I2I: return i2i;
         default: return nullptr;

@@ -1,5 +1,6 @@
 // Single and double precision: arithmetic, comparisons, and the approximations of the multi-function unit (MUFU).
 #include "sass/form.hpp"
+#include "sim/exec/half_format.hpp"
 #include "sim/machine_code/rounding.hpp"
 #include "sim/machine_code/warp.hpp"
 
@@ -17,9 +18,13 @@ namespace {
 using sass::Modifier;
 using sass::Operation;
 
+/// Values of Modifier::denormals. FMZ flushes like FTZ, and makes a product with a zero zero, whatever the other
+/// factor.
+constexpr unsigned kMultiplyZero = 1, kFlushBoth = 2;
+
 bool flushes(const sass::Instruction& instruction) {
-    constexpr unsigned kFlushBoth = 2;  // Modifier::denormals: FTZ
-    return instruction.value(Modifier::ftz) != 0 || instruction.value(Modifier::denormals) == kFlushBoth;
+    const unsigned denormals = instruction.value(Modifier::denormals);
+    return instruction.value(Modifier::ftz) != 0 || denormals == kFlushBoth || denormals == kMultiplyZero;
 }
 
 constexpr auto kSum = [](auto a, auto b, auto) { return a + b; };
@@ -36,6 +41,44 @@ void single(Warp& warp, const Step& step, std::uint32_t mask) {
         const float value =
             rounded_result(rounding, function, float_of(a[l], flush), float_of(b[l], flush), float_of(c[l], flush));
         out[l] = result_bits(value, flush, saturate);
+    });
+}
+
+/// What an instruction's scale multiplies the product by: .D8, .D4, .D2, none, .M2, .M4, .M8.
+double scale_of(const sass::Instruction& instruction) {
+    constexpr int kNoScale = 4;
+    if (!instruction.has(Modifier::scale)) return 1;
+    return std::ldexp(1.0, static_cast<int>(instruction.value(Modifier::scale)) - kNoScale);
+}
+
+/// FMUL with a scale or with FMZ. The product of two floats is exact in double precision, and so is its scale: the
+/// result is rounded once, as an H200 does.
+void scaled_product(Warp& warp, const Step& step, std::uint32_t mask) {
+    const bool flush = flushes(step.instruction), saturate = step.instruction.value(Modifier::saturate) != 0;
+    const bool zero_wins = step.instruction.value(Modifier::denormals) == kMultiplyZero;
+    const Rounding rounding = rounding_of(step.instruction.value(Modifier::rounding));
+    const double scale = scale_of(step.instruction);
+    const View a = warp.view(step, 0), b = warp.view(step, 1);
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) {
+        const float x = float_of(a[l], flush), y = float_of(b[l], flush);
+        const double product = zero_wins && (x == 0 || y == 0) ? 0.0 : double{x} * double{y} * scale;
+        out[l] = result_bits(narrowed(rounding, product), flush, saturate);
+    });
+}
+
+/// FFMA.FMZ
+void fused_with_zero(Warp& warp, const Step& step, std::uint32_t mask) {
+    const bool saturate = step.instruction.value(Modifier::saturate) != 0;
+    const Rounding rounding = rounding_of(step.instruction.value(Modifier::rounding));
+    const View a = warp.view(step, 0), b = warp.view(step, 1), c = warp.view(step, 2);
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) {
+        const float x = float_of(a[l], true), y = float_of(b[l], true), z = float_of(c[l], true);
+        const bool zero = x == 0 || y == 0;
+        const float value = rounded_result(
+            rounding, [](auto p, auto q, auto r) { return std::fma(p, q, r); }, zero ? 0.0F : x, zero ? 0.0F : y, z);
+        out[l] = result_bits(value, true, saturate);
     });
 }
 
@@ -122,6 +165,20 @@ void twice(Warp& warp, const Step& step, std::uint32_t mask) {
     });
 }
 
+/// DFMA. Where the second factor is a NaN, an H200 returns that one, also if the other operands are NaNs.
+void fused_twice(Warp& warp, const Step& step, std::uint32_t mask) {
+    constexpr std::uint64_t kQuiet = 0x0008000000000000;
+    const WideView b = warp.wide(step, 1);
+    std::array<std::uint64_t, kWarpSize> factors{};
+    for_lanes(mask, [&](int l) { factors[static_cast<std::size_t>(l)] = b[l]; });
+    twice<kFused, 3>(warp, step, mask);
+    std::uint32_t *const low = warp.result(step), *const high = warp.result(step, 1);
+    for_lanes(mask, [&](int l) {
+        const std::uint64_t bits = factors[static_cast<std::size_t>(l)];
+        if (std::isnan(std::bit_cast<double>(bits))) store(low, high, l, bits | kQuiet);
+    });
+}
+
 template <class T>
 bool compared(unsigned code, T a, T b) {
     const unsigned order = a < b ? 1 : a == b ? 2 : a > b ? 4 : 8;
@@ -178,6 +235,7 @@ bool less(T a, T b) {
 
 void fmnmx(Warp& warp, const Step& step, std::uint32_t mask) {
     const bool flush = step.instruction.value(Modifier::ftz) != 0, keeps_nan = step.instruction.value(Modifier::nan);
+    const bool xors_signs = step.instruction.value(Modifier::xorsign) != 0;
     const View a = warp.view(step, 0), b = warp.view(step, 1);
     const std::uint32_t smaller = warp.holds(step, 0);
     std::uint32_t* const out = warp.result(step);
@@ -186,7 +244,9 @@ void fmnmx(Warp& warp, const Step& step, std::uint32_t mask) {
         float value = less(x, y) == (((smaller >> l) & 1) != 0) ? x : y;
         if (std::isnan(x)) value = keeps_nan ? x : y;
         if (std::isnan(y)) value = keeps_nan ? y : x;
-        out[l] = result_bits(value, false, false);
+        const std::uint32_t bits = result_bits(value, false, false);
+        // The signs are those of the operands before their absolute values are taken, also those of NaNs.
+        out[l] = !xors_signs || std::isnan(value) ? bits : bits | ((a.raw(l) ^ b.raw(l)) & 0x80000000);
     });
 }
 
@@ -270,29 +330,53 @@ void mufu(Warp& warp, const Step& step, std::uint32_t mask) {
     });
 }
 
+/// MUFU on a half: what the function gives as a float, cut off to the half's format. Only what is too large for it
+/// becomes infinite.
+template <class F>
+void mufu_half(Warp& warp, const Step& step, std::uint32_t mask) {
+    const auto function = static_cast<Function>(step.instruction.value(Modifier::narrow_function));
+    const unsigned shift = step.instruction.value(Modifier::h1) != 0 ? 16 : 0;
+    const bool flush = function == Function::ex2;
+    const View a = warp.view(step, 0);
+    std::uint32_t* const out = warp.result(step);
+    for_lanes(mask, [&](int l) {
+        const double x = value_of<F>(static_cast<std::uint16_t>(a[l] >> shift));
+        const float wide = float_of(result_bits(static_cast<float>(function_value(function, x)), flush, false), flush);
+        const std::uint16_t half = rounded<F>(wide, Rounding::zero);
+        const bool overflows = std::fabs(wide) >= std::ldexp(1.0F, F::kBias + 1);
+        out[l] = overflows ? (half & 0x8000U) | F::kInfinity : half;
+    });
+}
+
+/// MUFU on a half: compilers make two of them.
+Execute narrow_execution(const sass::Instruction& instruction) {
+    const auto function = static_cast<Function>(instruction.value(Modifier::narrow_function));
+    if (function != Function::ex2 && function != Function::tanh) return nullptr;
+    constexpr unsigned kBfloat = 2;
+    return instruction.value(Modifier::function_format) == kBfloat ? mufu_half<BF16> : mufu_half<F16>;
+}
+
 }  // namespace
 
 Execute float_execution(Step& step) {
     const sass::Instruction& instruction = step.instruction;
-    constexpr unsigned kMultiplyZero = 1, kNoScale = 4;
-    if (instruction.value(Modifier::denormals) == kMultiplyZero || instruction.value(Modifier::xorsign) != 0)
-        return nullptr;
+    const bool zero_wins = instruction.value(Modifier::denormals) == kMultiplyZero;
     switch (instruction.operation) {
         case Operation::FADD: return for_floats<kSum, sums, 2>(instruction);
         case Operation::FMUL:
-            return instruction.value(Modifier::scale) == kNoScale ? for_floats<kProduct, products, 2>(instruction)
-                                                                  : nullptr;
-        case Operation::FFMA: return for_floats<kFused, fused, 3>(instruction);
+            return zero_wins || scale_of(instruction) != 1 ? scaled_product
+                                                           : for_floats<kProduct, products, 2>(instruction);
+        case Operation::FFMA: return zero_wins ? fused_with_zero : for_floats<kFused, fused, 3>(instruction);
         case Operation::DADD: return twice<kSum, 2>;
         case Operation::DMUL: return twice<kProduct, 2>;
-        case Operation::DFMA: return twice<kFused, 3>;
+        case Operation::DFMA: return fused_twice;
         case Operation::FSETP: return fsetp;
         case Operation::FSET: return fset;
         case Operation::FSEL: return fsel;
         case Operation::FMNMX: return fmnmx;
         case Operation::DSETP: return dsetp;
         case Operation::FCHK: return fchk;
-        case Operation::MUFU: return instruction.has(Modifier::function) ? mufu : nullptr;
+        case Operation::MUFU: return instruction.has(Modifier::function) ? mufu : narrow_execution(instruction);
         default: return nullptr;
     }
 }

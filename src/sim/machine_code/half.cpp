@@ -45,6 +45,10 @@ struct Operands {
         const auto i = static_cast<std::size_t>(which);
         return half_at(views[i][lane], halves[i], part);
     }
+    /// The sign bits of the first two operands, xored.
+    [[nodiscard]] std::uint32_t signs(int lane, int part) const {
+        return (half_at(views[0].raw(lane), halves[0], part) ^ half_at(views[1].raw(lane), halves[1], part)) & 0x8000U;
+    }
 };
 
 Operands operands_of(Warp& warp, const Step& step) {
@@ -95,6 +99,7 @@ void minmax_pair(Warp& warp, const Step& step, std::uint32_t mask) {
     const Operands operands = operands_of(warp, step);
     const std::uint32_t smaller = warp.holds(step, 0);
     const bool keeps_nan = step.instruction.value(Modifier::nan) != 0;
+    const bool xors_signs = step.instruction.value(Modifier::xorsign) != 0;
     std::uint32_t* const out = warp.result(step);
     for_lanes(mask, [&](int l) {
         const bool min = ((smaller >> l) & 1) != 0;
@@ -106,7 +111,10 @@ void minmax_pair(Warp& warp, const Step& step, std::uint32_t mask) {
             double value = less == min ? a : b;
             if (std::isnan(a)) value = keeps_nan ? a : b;
             if (std::isnan(b)) value = keeps_nan ? b : a;
-            word |= half_bits<F>(value, operands.flush, false) << (16 * part);
+            std::uint32_t bits = half_bits<F>(value, operands.flush, false);
+            // The signs are those of the operands before their absolute values are taken, also those of NaNs.
+            if (xors_signs && !std::isnan(value)) bits |= operands.signs(l, part);
+            word |= bits << (16 * part);
         }
         out[l] = word;
     });
@@ -167,8 +175,8 @@ Execute half_execution(Step& step) {
     const bool bfloat = instruction.value(Modifier::bf16_v2) != 0 ||
                         instruction.value(Modifier::half_format) == kBfloat ||
                         instruction.value(Modifier::half_compare_format) == kBfloat;
-    const bool plain = instruction.value(Modifier::half_denormals) % 2 == 0 &&
-                       instruction.value(Modifier::denormals) != 1 && instruction.value(Modifier::xorsign) == 0;
+    const bool plain =
+        instruction.value(Modifier::half_denormals) % 2 == 0 && instruction.value(Modifier::denormals) != 1;
     if (!plain) return nullptr;
     if (row->modifiers.find(".RELU") != std::string_view::npos) {
         // It is not known what a predicate does there.

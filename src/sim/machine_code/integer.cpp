@@ -465,6 +465,7 @@ Execute integer_execution(Step& step) {
         case Operation::SEL:
         case Operation::USEL: return sel;
         case Operation::VIADD: return instruction.value(Modifier::add_format) == 0 ? viadd : viadd_halves;
+        case Operation::IMNMX: return minmax<Extreme::of_two>;
         case Operation::VIMNMX: return packed ? minmax_halves<Extreme::of_two> : minmax<Extreme::of_two>;
         case Operation::VIADDMNMX: return packed ? minmax_halves<Extreme::of_sum> : minmax<Extreme::of_sum>;
         case Operation::VIMNMX3: return packed ? minmax_halves<Extreme::of_three> : minmax<Extreme::of_three>;

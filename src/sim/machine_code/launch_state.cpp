@@ -23,6 +23,9 @@ std::array<std::vector<std::uint32_t>, 8> constants_of(const MachineProgram& pro
     bank.resize(std::max(bank.size(), kStackWord + 1));
     const std::array<std::uint32_t, 6> dimensions{block.x, block.y, block.z, grid.x, grid.y, grid.z};
     std::ranges::copy(dimensions, bank.begin());
+    constexpr std::size_t kSharedWindowWord = kSharedWindowAt / 4;
+    bank[kSharedWindowWord] = static_cast<std::uint32_t>(kSharedWindow);
+    bank[kSharedWindowWord + 1] = static_cast<std::uint32_t>(kSharedWindow >> 32);
     bank[kLocalWindowWord] = static_cast<std::uint32_t>(kLocalWindow);
     bank[kLocalWindowWord + 1] = static_cast<std::uint32_t>(kLocalWindow >> 32);
     bank[kStackWord] = static_cast<std::uint32_t>(program.local_bytes);

@@ -1,18 +1,20 @@
 // Matrix instructions of a warp: HMMA, IMMA and DMMA, and the loads and stores of their matrices.
 //
 // The lane with number 4 g + t holds elements of row or column g. The layouts are those of mma.sync in the PTX ISA.
-// Products are exact; they are added to the accumulator in double precision and rounded once. Tensor cores round in
-// another way, which is not measured yet, so that the last bits of floating-point results may differ.
+// aligned_sum() adds as the tensor cores of an H200 do.
 #include "sass/form.hpp"
 #include "sim/exec/half_format.hpp"
 #include "sim/exec/lane_fault.hpp"
+#include "sim/machine_code/rounding.hpp"
 #include "sim/machine_code/warp.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string_view>
 
 namespace gputomo::sim::machine_code {
@@ -30,17 +32,19 @@ struct Multiplication {
     int depth = 16;
     Element a = Element::f16, b = Element::f16;
     bool wide = true;  ///< 32-bit accumulators; else half precision
+    bool saturates = false;
 };
 
 std::uint32_t packed_mode(const Multiplication& what) {
     return static_cast<std::uint32_t>(what.depth) | static_cast<std::uint32_t>(what.rows) << 8 |
            static_cast<std::uint32_t>(what.a) << 16 | static_cast<std::uint32_t>(what.b) << 20 |
-           static_cast<std::uint32_t>(what.wide) << 24;
+           static_cast<std::uint32_t>(what.wide) << 24 | static_cast<std::uint32_t>(what.saturates) << 25;
 }
 
 Multiplication unpacked_mode(std::uint32_t mode) {
-    return {static_cast<int>(mode >> 8 & 0xFF), static_cast<int>(mode & 0xFF), static_cast<Element>(mode >> 16 & 0xF),
-            static_cast<Element>(mode >> 20 & 0xF), (mode >> 24 & 1) != 0};
+    return {
+        static_cast<int>(mode >> 8 & 0xFF),     static_cast<int>(mode & 0xFF), static_cast<Element>(mode >> 16 & 0xF),
+        static_cast<Element>(mode >> 20 & 0xF), (mode >> 24 & 1) != 0,         (mode >> 25 & 1) != 0};
 }
 
 bool is_integer(Element element) { return element == Element::u8 || element == Element::s8; }
@@ -85,7 +89,8 @@ void read_matrices(const Warp& warp, const Step& step, const Multiplication& wha
     }
 }
 
-/// The sum of products of a row of A and a column of B.
+/// The sum of products of a row of A and a column of B: exact for integers, and infinite or no number where that of
+/// floats is.
 double sum_of(const Matrices& matrices, int row, int column, int depth) {
     double sum = 0;
     for (std::size_t k = 0; k < static_cast<std::size_t>(depth); ++k)
@@ -93,10 +98,84 @@ double sum_of(const Matrices& matrices, int row, int column, int depth) {
     return sum;
 }
 
-std::uint32_t accumulated(const Multiplication& what, double sum, std::uint32_t accumulator) {
-    if (is_integer(what.a)) return accumulator + static_cast<std::uint32_t>(static_cast<std::int64_t>(sum));
-    return std::bit_cast<std::uint32_t>(
-        static_cast<float>(odd_sum(sum, static_cast<double>(std::bit_cast<float>(accumulator)))));
+/// Integers are added without loss. With .SAT the sum stays within 32 bits, else it wraps.
+std::uint32_t integer_sum(const Multiplication& what, double sum, std::uint32_t accumulator) {
+    using limits = std::numeric_limits<std::int32_t>;
+    const std::int64_t exact = static_cast<std::int64_t>(sum) + static_cast<std::int32_t>(accumulator);
+    if (!what.saturates) return static_cast<std::uint32_t>(exact);
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(exact, limits::min(), limits::max()));
+}
+
+constexpr int kZeroExponent = -10000;  ///< of a number that is zero: below all others
+
+/// A finite number as mantissa * 2^(exponent - kMantissaBits). The mantissa is at least 2^kMantissaBits, or zero.
+struct Split {
+    std::int32_t mantissa = 0;
+    std::int32_t exponent = kZeroExponent;
+};
+
+template <int bits>
+Split split(double value) {
+    if (value == 0) return {};
+    int exponent = 0;
+    const double fraction = std::frexp(value, &exponent);  // from 0.5 to 1
+    return {static_cast<std::int32_t>(std::ldexp(fraction, bits + 1)), exponent - 1};
+}
+
+constexpr int kFactorBits = 10, kAddendBits = 23;
+
+/// A mantissa times 2^shift, cut off towards zero.
+std::int64_t shifted(std::int64_t mantissa, int shift) {
+    constexpr int kNothingLeft = 62;
+    if (shift >= 0) return mantissa << shift;
+    if (shift < -kNothingLeft) return 0;
+    return mantissa < 0 ? -(-mantissa >> -shift) : mantissa >> -shift;
+}
+
+/// sum * 2^exponent as a float, cut off towards zero.
+float cut_off(std::int64_t sum, int exponent) {
+    constexpr int kMantissa = 24, kSmallest = -149;
+    const std::uint64_t magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
+    const int excess = std::max(static_cast<int>(std::bit_width(magnitude)) - kMantissa, kSmallest - exponent);
+    const std::uint64_t kept = excess <= 0 ? magnitude : excess > 62 ? 0 : magnitude >> excess << excess;
+    const double value = std::ldexp(static_cast<double>(kept), exponent);
+    return static_cast<float>(sum < 0 ? -value : value);
+}
+
+/// Rows of A and columns of B as tensor cores add them up.
+struct Factors {
+    std::array<std::array<Split, kMostDepth>, kRows> a{};
+    std::array<std::array<Split, kMostDepth>, kColumns> b{};
+};
+
+Factors factors_of(const Matrices& matrices, const Multiplication& what) {
+    Factors factors;
+    const auto depth = static_cast<std::size_t>(what.depth);
+    for (std::size_t row = 0; row < static_cast<std::size_t>(what.rows); ++row)
+        for (std::size_t k = 0; k < depth; ++k) factors.a[row][k] = split<kFactorBits>(matrices.a[row][k]);
+    for (std::size_t column = 0; column < kColumns; ++column)
+        for (std::size_t k = 0; k < depth; ++k) factors.b[column][k] = split<kFactorBits>(matrices.b[column][k]);
+    return factors;
+}
+
+/// The sum of the products and of the accumulator as the tensor cores of an H200 make it. All terms are cut off at the
+/// same place, kGuard bits below the largest exponent, where a product's exponent is the sum of its factors'. The sum
+/// is exact, and is cut off to a float. 16,384 results of each type of factors, also of 8-bit floats with exponents far
+/// apart, are equal to the last bit; with one bit more or less, 4% or more of them differ.
+float aligned_sum(const std::array<Split, kMostDepth>& a, const std::array<Split, kMostDepth>& b, int depth,
+                  float accumulator) {
+    constexpr int kGuard = 25;
+    const Split added = split<kAddendBits>(static_cast<double>(accumulator));
+    int largest = added.exponent;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(depth); ++k)
+        if (a[k].mantissa != 0 && b[k].mantissa != 0) largest = std::max(largest, a[k].exponent + b[k].exponent);
+    if (largest == kZeroExponent) return 0;
+    std::int64_t sum = shifted(added.mantissa, kGuard - kAddendBits - (largest - added.exponent));
+    for (std::size_t k = 0; k < static_cast<std::size_t>(depth); ++k) {
+        const std::int64_t product = std::int64_t{a[k].mantissa} * b[k].mantissa;
+        if (product != 0) sum += shifted(product, kGuard - 2 * kFactorBits - (largest - a[k].exponent - b[k].exponent));
+    }
+    return cut_off(sum, largest - kGuard);
 }
 
 void need_whole_warp(std::uint32_t mask, const char* what) {
@@ -110,14 +189,27 @@ void multiply(Warp& warp, const Step& step, std::uint32_t mask) {
     const Multiplication what = unpacked_mode(step.mode);
     Matrices matrices;
     read_matrices(warp, step, what, matrices);
+    const bool aligns = what.wide && !is_integer(what.a);
+    const Factors factors = aligns ? factors_of(matrices, what) : Factors{};
     for (int group = 0; group * 8 < what.rows; ++group)
         for (int lane = 0; lane < kWarpSize; ++lane) {
             std::uint32_t halves = 0;
             for (int i = 0; i < 2; ++i) {
-                const double sum = sum_of(matrices, lane / 4 + 8 * group, lane % 4 * 2 + i, what.depth);
+                const int row = lane / 4 + 8 * group, column = lane % 4 * 2 + i;
+                const double sum = sum_of(matrices, row, column, what.depth);
                 if (what.wide) {
                     const int word = 2 * group + i;
-                    warp.result(step, word)[lane] = accumulated(what, sum, warp.view(step, 2, word)[lane]);
+                    const std::uint32_t before = warp.view(step, 2, word)[lane];
+                    const auto addend = std::bit_cast<float>(before);
+                    std::uint32_t& result = warp.result(step, word)[lane];
+                    if (!aligns)
+                        result = integer_sum(what, sum, before);
+                    else if (!std::isfinite(sum) || !std::isfinite(addend))
+                        result = result_bits(static_cast<float>(sum + static_cast<double>(addend)), false, false);
+                    else
+                        result = std::bit_cast<std::uint32_t>(aligned_sum(factors.a[static_cast<std::size_t>(row)],
+                                                                          factors.b[static_cast<std::size_t>(column)],
+                                                                          what.depth, addend));
                 } else {
                     const double added = element_value(Element::f16, warp.view(step, 2, group)[lane], i);
                     halves |= std::uint32_t{rounded<F16>(odd_sum(sum, added))} << (16 * i);
@@ -145,13 +237,62 @@ bool describe_multiplication(const Step& step, Multiplication& what) {
         const int row_bytes = what.depth * bytes_of_element(what.a);
         return row_bytes == 16 || row_bytes == 32;
     }
-    if (instruction.value(Modifier::saturate) != 0) return false;
+    what.saturates = instruction.value(Modifier::saturate) != 0;
     const auto shape = sass::text_of(Modifier::integer_shape, instruction.value(Modifier::integer_shape));
     what.rows = shape == "8816" ? 8 : kRows;
     what.depth = shape == "16832" ? 32 : 16;
     what.a = instruction.value(Modifier::integer_a) != 0 ? Element::s8 : Element::u8;
     what.b = instruction.value(Modifier::integer_b) != 0 ? Element::s8 : Element::u8;
     return true;
+}
+
+/// BMMA: counts the bits that a row of A and a column of B have in common, or in which they differ (.XOR). Words lie as
+/// those of IMMA do.
+void multiply_bits(Warp& warp, const Step& step, std::uint32_t mask) {
+    need_whole_warp(mask, "BMMA");
+    const bool differ = step.instruction.form->row->modifiers.find(".XOR") != std::string_view::npos;
+    const int groups = static_cast<int>(step.mode & 0xFF), parts = static_cast<int>(step.mode >> 8);
+    std::array<std::array<std::uint32_t, 4>, kWarpSize> counts{};
+    for (int lane = 0; lane < kWarpSize; ++lane)
+        for (int i = 0; i < 2 * groups; ++i) {
+            const int row = lane / 4, column = lane % 4 * 2 + i % 2;
+            std::uint32_t count = warp.view(step, 2, i)[lane];
+            for (int part = 0; part < parts; ++part)
+                for (int t = 0; t < 4; ++t) {
+                    const std::uint32_t a = warp.view(step, 0, part * groups + i / 2)[4 * row + t];
+                    const std::uint32_t b = warp.view(step, 1, part)[4 * column + t];
+                    count += static_cast<std::uint32_t>(std::popcount(differ ? a ^ b : a & b));
+                }
+            counts[static_cast<std::size_t>(lane)][static_cast<std::size_t>(i)] = count;
+        }
+    for (int lane = 0; lane < kWarpSize; ++lane)
+        for (int i = 0; i < 2 * groups; ++i)
+            warp.result(step, i)[lane] = counts[static_cast<std::size_t>(lane)][static_cast<std::size_t>(i)];
+}
+
+bool describe_bits(Step& step) {
+    const bool leaves_out =
+        step.predicate_count > 0 && (step.predicate[0].number != sass::kTruePredicate || step.predicate[0].invert);
+    if (step.source_count != 3 || leaves_out) return false;
+    const auto shape = sass::text_of(Modifier::bit_shape, step.instruction.value(Modifier::bit_shape));
+    step.mode = shape == "168256" ? 2U | 2U << 8 : 1U | 1U << 8;
+    return true;
+}
+
+/// MOVM: transposes a matrix of 8 x 8 halves. A lane holds two neighbours of a row before and after.
+void transpose(Warp& warp, const Step& step, std::uint32_t mask) {
+    need_whole_warp(mask, "MOVM");
+    const View words = warp.view(step, 0);
+    std::array<std::uint32_t, kWarpSize> before{};
+    for (int lane = 0; lane < kWarpSize; ++lane) before[static_cast<std::size_t>(lane)] = words[lane];
+    const auto half = [&](std::size_t row, std::size_t column) {
+        return before[4 * row + column / 2] >> (16 * (column % 2)) & 0xFFFF;
+    };
+    std::uint32_t* const out = warp.result(step);
+    for (std::size_t lane = 0; lane < kWarpSize; ++lane) {
+        const std::size_t row = lane / 4, column = lane % 4 * 2;
+        out[lane] = half(column, row) | half(column + 1, row) << 16;
+    }
 }
 
 /// DMMA: a lane holds column t of rows g and g + 8 of the first matrix, and of the columns t + 4, t + 8 and t + 12 as
@@ -254,6 +395,8 @@ Execute matrix_execution(Step& step) {
             if (!describe_multiplication(step, what)) return nullptr;
             step.mode = packed_mode(what);
             return multiply;
+        case Operation::BMMA: return describe_bits(step) ? multiply_bits : nullptr;
+        case Operation::MOVM: return transpose;
         case Operation::DMMA: return describe_doubles(step) ? multiply_doubles : nullptr;
         case Operation::LDSM:
         case Operation::STSM: {

@@ -4,6 +4,7 @@
 #include "sim/exec/half_format.hpp"
 #include "sim/exec/lane_fault.hpp"
 #include "sim/exec/program.hpp"
+#include "sim/machine_code/rounding.hpp"
 #include "sim/machine_code/run.hpp"
 #include "sim/machine_code/warp.hpp"
 
@@ -156,7 +157,16 @@ std::uint64_t bytes_of(Number number) {
     return number == Number::u64 || number == Number::s64 || number == Number::f64 ? 8 : 4;
 }
 
+bool is_float(Number number) { return number >= Number::f32; }
+
 float flushed(float value) { return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0F, value) : value; }
+
+/// A float that an atomic made a NaN is the one that all operations in single precision give.
+void keep_one_nan(std::byte* at) {
+    float made = 0;
+    std::memcpy(&made, at, sizeof made);
+    if (std::isnan(made)) std::memcpy(at, &kNaN, sizeof kNaN);
+}
 
 template <class F>
 std::uint64_t add_halves(std::byte* at, std::uint64_t addend) {
@@ -177,7 +187,11 @@ std::uint64_t perform(Number number, Atomic mode, std::byte* at, std::uint64_t a
         case Number::s32: return apply_atomic<std::int32_t>(mode, at, a, b);
         case Number::u64: return apply_atomic<std::uint64_t>(mode, at, a, b);
         case Number::s64: return apply_atomic<std::int64_t>(mode, at, a, b);
-        case Number::f32: return apply_atomic<float>(mode, at, a, b);
+        case Number::f32: {
+            const std::uint64_t old = apply_atomic<float>(mode, at, a, b);
+            keep_one_nan(at);
+            return old;
+        }
         case Number::f64: return apply_atomic<double>(mode, at, a, b);
         case Number::f16x2: return add_halves<F16>(at, a);
         case Number::bf16x2: return add_halves<BF16>(at, a);
@@ -186,6 +200,7 @@ std::uint64_t perform(Number number, Atomic mode, std::byte* at, std::uint64_t a
             std::memcpy(&old, at, sizeof old);
             const float sum = flushed(flushed(old) + flushed(std::bit_cast<float>(static_cast<std::uint32_t>(a))));
             std::memcpy(at, &sum, sizeof sum);
+            keep_one_nan(at);
             return std::bit_cast<std::uint32_t>(old);
         }
         default: return apply_atomic<std::uint32_t>(mode, at, a, b);
@@ -197,13 +212,15 @@ struct AtomicKind {
     Atomic mode{};
     Number number{};
     bool returns_success = false;
+    std::uint8_t words = 0;  ///< of a vector of 32-bit words, each of which is an atomic of its own; 0: no vector
 };
 std::uint32_t packed(const AtomicKind& kind) {
     return static_cast<std::uint32_t>(kind.mode) | static_cast<std::uint32_t>(kind.number) << 8 |
-           static_cast<std::uint32_t>(kind.returns_success) << 16;
+           static_cast<std::uint32_t>(kind.returns_success) << 16 | static_cast<std::uint32_t>(kind.words) << 20;
 }
 AtomicKind unpacked(std::uint32_t mode) {
-    return {static_cast<Atomic>(mode & 0xFF), static_cast<Number>(mode >> 8 & 0xFF), (mode >> 16) != 0};
+    return {static_cast<Atomic>(mode & 0xFF), static_cast<Number>(mode >> 8 & 0xFF), (mode >> 16 & 1) != 0,
+            static_cast<std::uint8_t>(mode >> 20)};
 }
 
 /// The lanes perform their atomics one after another, the lowest first.
@@ -234,6 +251,21 @@ void atomic(Warp& warp, const Step& step, std::uint32_t mask) {
     warp.set_predicate(step.predicate_out[0], 0, mask);
 }
 
+/// An atomic on a vector of words.
+template <Space space>
+void vector_atomic(Warp& warp, const Step& step, std::uint32_t mask) {
+    const AtomicKind kind = unpacked(step.mode);
+    for_lanes(mask, [&](int l) {
+        const std::uint64_t bytes = std::uint64_t{4} * kind.words;
+        std::byte* const at = bytes_at(warp, space, Access::atomic, address_at(warp, step.address, space, l), bytes, l);
+        for (int word = 0; word < kind.words; ++word)
+            warp.result(step, word)[l] = static_cast<std::uint32_t>(
+                perform(kind.number, kind.mode, at + std::size_t{4} * static_cast<std::size_t>(word),
+                        warp.view(step, 0, word).raw(l), 0));
+    });
+    warp.set_predicate(step.predicate_out[0], 0, mask);
+}
+
 /// ATOMS.POPC.INC: each lane counts one.
 void count_lanes(Warp& warp, const Step& step, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
@@ -244,12 +276,48 @@ void count_lanes(Warp& warp, const Step& step, std::uint32_t mask) {
     });
 }
 
+/// QSPC: whether a generic address lies in a space. Shared memory of the block is part of that of its cluster (.D).
+void query_space(Warp& warp, const Step& step, std::uint32_t mask) {
+    constexpr unsigned kGlobal = 0, kLocal = 1;
+    const unsigned space = step.instruction.value(Modifier::space);
+    std::uint32_t there = 0;
+    for_lanes(mask, [&](int l) {
+        const std::uint64_t address = address_at(warp, step.address, Space::generic, l);
+        const bool shared = address - kSharedWindow < kWindowSize, local = address - kLocalWindow < kWindowSize;
+        const bool found = space == kGlobal ? !shared && !local : space == kLocal ? local : shared;
+        there |= static_cast<std::uint32_t>(found) << l;
+    });
+    warp.set_predicate(step.predicate_out[0], there, mask);
+}
+
 std::uint8_t width_bytes(const sass::Instruction& instruction) {
     constexpr std::uint8_t kBytes[] = {1, 1, 2, 2, 4, 8, 16, 0};
     for (const Modifier width : {Modifier::width, Modifier::wide_width, Modifier::constant_width})
         if (instruction.has(width)) return kBytes[instruction.value(width) & 7];
     return 4;
 }
+
+/// Values of Modifier::float_format. A vector has several words.
+struct FloatFormat {
+    std::string_view text;
+    Number number;
+    std::uint8_t words;
+};
+constexpr FloatFormat kFloatFormats[] = {
+    {"F32.FTZ.RN", Number::f32_flushed, 0},
+    {"F32.RN", Number::f32, 0},
+    {"F64.RN", Number::f64, 0},
+    {"F16x2.RN", Number::f16x2, 0},
+    {"BF16x2.RN", Number::bf16x2, 0},
+    {"F32x2.FTZ.RN", Number::f32_flushed, 2},
+    {"F32x4.FTZ.RN", Number::f32_flushed, 4},
+    {"F32x2.RN", Number::f32, 2},
+    {"F32x4.RN", Number::f32, 4},
+    {"F16x4.RN", Number::f16x2, 2},
+    {"F16x8.RN", Number::f16x2, 4},
+    {"BF16x4.RN", Number::bf16x2, 2},
+    {"BF16x8.RN", Number::bf16x2, 4},
+};
 
 /// What an atomic instruction does; false where it is not executed.
 bool describe_atomic(const sass::Instruction& instruction, AtomicKind& kind) {
@@ -262,25 +330,27 @@ bool describe_atomic(const sass::Instruction& instruction, AtomicKind& kind) {
             sass::text_of(Modifier::float_format, instruction.value(Modifier::float_format));
         if (instruction.value(Modifier::float_atomic) != 0) return false;
         kind.mode = Atomic::add;
-        if (format == "F32.FTZ.RN")
-            kind.number = Number::f32_flushed;
-        else if (format == "F32.RN")
-            kind.number = Number::f32;
-        else if (format == "F64.RN")
-            kind.number = Number::f64;
-        else if (format == "F16x2.RN")
-            kind.number = Number::f16x2;
-        else if (format == "BF16x2.RN")
-            kind.number = Number::bf16x2;
-        else
-            return false;
-        return true;
+        for (const auto& row : kFloatFormats) {
+            if (row.text != format) continue;
+            kind.number = row.number;
+            kind.words = row.words;
+            return true;
+        }
+        return false;
     }
+    constexpr Number kOldNumbers[] = {Number::u32,   Number::s32, Number::u64, Number::f32_flushed,
+                                      Number::f16x2, Number::s64, Number::f64};
     unsigned format = 0;
     for (const Modifier which : {Modifier::atomic_format, Modifier::unsigned_atomic_format, Modifier::reduction_format})
         if (instruction.has(which)) format = instruction.value(which);
-    if (format >= std::size(kNumbers)) return false;
-    kind.number = kNumbers[format];
+    if (instruction.has(Modifier::old_atomic_format)) {
+        format = instruction.value(Modifier::old_atomic_format);
+        if (format >= std::size(kOldNumbers)) return false;
+        kind.number = kOldNumbers[format];
+    } else {
+        if (format >= std::size(kNumbers)) return false;
+        kind.number = kNumbers[format];
+    }
     if (instruction.has(Modifier::exchange) || text.find(".CAS") != std::string_view::npos) {
         kind.mode = Atomic::compare_swap;
         kind.returns_success = instruction.has(Modifier::exchange) && instruction.value(Modifier::exchange) != 0;
@@ -291,7 +361,7 @@ bool describe_atomic(const sass::Instruction& instruction, AtomicKind& kind) {
         if (instruction.has(which)) operation = instruction.value(which);
     if (operation >= std::size(kOperations)) return false;
     kind.mode = kOperations[operation];
-    return true;
+    return kind.mode == Atomic::add || !is_float(kind.number);
 }
 
 }  // namespace
@@ -343,6 +413,7 @@ Execute memory_execution(Step& step) {
         case Operation::LDGSTS: return instruction.value(Modifier::zero_fill) == 0 ? copy_to_shared : nullptr;
         case Operation::LDC:
         case Operation::ULDC: return instruction.value(Modifier::constant_mode) == 0 ? load_constant : nullptr;
+        case Operation::QSPC: return step.destination.reg == sass::kZeroRegister ? query_space : nullptr;
         case Operation::ATOM:
         case Operation::ATOMG:
         case Operation::ATOMS:
@@ -351,6 +422,12 @@ Execute memory_execution(Step& step) {
                 return step.destination.reg == sass::kZeroRegister ? count_lanes : nullptr;
             if (!describe_atomic(instruction, kind)) return nullptr;
             step.mode = packed(kind);
+            if (kind.words != 0) {
+                if (instruction.operation == Operation::ATOMS) return nullptr;
+                step.bytes = static_cast<std::uint8_t>(4 * kind.words);
+                return instruction.operation == Operation::ATOM ? vector_atomic<Space::generic>
+                                                                : vector_atomic<Space::global>;
+            }
             step.bytes = static_cast<std::uint8_t>(bytes_of(kind.number));
             return instruction.operation == Operation::ATOMS  ? atomic<Space::shared>
                    : instruction.operation == Operation::ATOM ? atomic<Space::generic>

@@ -61,7 +61,8 @@ Source source_of(const Operand& operand, const sass::Instruction& instruction) {
         instruction.has(Modifier::from_small_float) &&
         sass::text_of(Modifier::from_small_float, instruction.value(Modifier::from_small_float)).find("16") !=
             std::string_view::npos;
-    set_signs(source, operand, signs_of(instruction), half_source);
+    const Signs signs = instruction.has(Modifier::narrow_function) ? Signs::halves : signs_of(instruction);
+    set_signs(source, operand, signs, half_source);
     switch (operand.kind) {
         case OperandKind::reg:
             source.kind = operand.reg == sass::kZeroRegister ? Source::Kind::zero : Source::Kind::reg;
@@ -177,11 +178,36 @@ Flow flow_of(const Step& step) {
     }
 }
 
+/// Where things lie that depend on the compute capability: in constant bank 0 the descriptor of global memory and the
+/// parameters, and how much of a block's shared memory belongs to the system and comes first.
+struct Layout {
+    int sm = 0;
+    std::int64_t descriptor = 0;
+    std::int64_t parameters = 0;
+    std::uint64_t system_shared = 0;
+    std::int64_t shared_window = -1;  ///< where generic addresses of shared memory begin; -1: no constant says it
+    bool has_grid_barrier = false;    ///< it is known where the address of a cooperative launch's barrier is
+};
+constexpr Layout kLayouts[] = {
+    {80, 0x118, 0x160, 0, kSharedWindowAt, false},
+    {86, 0x118, 0x160, 0, kSharedWindowAt, false},
+    {89, 0x118, 0x160, 0, kSharedWindowAt, false},
+    {90, 0x208, 0x210, 1024, -1, true},
+};
+
+const Layout* layout_of(int sm) {
+    const auto* const found = std::ranges::find(kLayouts, sm, &Layout::sm);
+    return found == std::end(kLayouts) ? nullptr : found;
+}
+
 /// Words of constant bank 0 that a launch fills in before the parameters (run.cpp).
-bool known_constant(std::int64_t offset) {
-    constexpr std::int64_t kDimensionsEnd = 0x18, kLocalWindowAt = 0x20, kStackAt = 0x28, kDescriptorAt = 0x208;
+bool known_constant(const Layout& layout, std::int64_t offset) {
+    constexpr std::int64_t kDimensionsEnd = 0x18, kLocalWindowAt = 0x20, kStackAt = 0x28, kAddressBytes = 8;
     return (offset >= 0 && offset < kDimensionsEnd) || (offset >= kLocalWindowAt && offset < kStackAt + 4) ||
-           offset >= kDescriptorAt;
+           (offset >= layout.descriptor && offset < layout.descriptor + kAddressBytes) ||
+           (layout.shared_window >= 0 && offset >= layout.shared_window &&
+            offset < layout.shared_window + kAddressBytes) ||
+           offset >= layout.parameters;
 }
 
 /// Where constant bank 0 has the address of the barrier that all blocks of a cooperative launch share.
@@ -191,7 +217,7 @@ bool is_grid_barrier(const Operand& operand) {
 }
 
 /// Why the instruction is not executed; empty where it is.
-std::string refusal_of(const Step& step) {
+std::string refusal_of(const Step& step, const Layout& layout) {
     const sass::Instruction& instruction = step.instruction;
     for (const Operand& operand : instruction.operands()) {
         const bool indexed = (operand.has_reg && operand.reg != sass::kZeroRegister) ||
@@ -200,7 +226,8 @@ std::string refusal_of(const Step& step) {
         const bool added = operand.has_reg || operand.has_uniform;
         if ((!loads_constant(instruction) && added) || operand.descriptor || operand.bank >= 8)
             return "its constant bank is not simulated";
-        if (operand.bank == 0 && !indexed && !known_constant(operand.value) && !is_grid_barrier(operand))
+        if (operand.bank == 0 && !indexed && !known_constant(layout, operand.value) &&
+            !(layout.has_grid_barrier && is_grid_barrier(operand)))
             return fmt::format("what the driver keeps at c[0x0][{:#x}] is not known", operand.value);
     }
     const auto opcode = instruction.form->row->opcode;
@@ -217,7 +244,7 @@ Execute execution_of(Step& step) {
     return nullptr;
 }
 
-void prepare_step(Step& step, std::uint64_t address) {
+void prepare_step(Step& step, std::uint64_t address, const Layout& layout) {
     const sass::Instruction& instruction = step.instruction;
     step.guard = instruction.guard;
     step.uniform = instruction.form->uniform_guard;
@@ -231,7 +258,7 @@ void prepare_step(Step& step, std::uint64_t address) {
         if (operand.kind == OperandKind::target || operand.kind == OperandKind::displacement)
             step.target =
                 static_cast<std::uint64_t>(operand.value) + (is_absolute ? 0 : address + sass::kInstructionBytes);
-    step.refusal = refusal_of(step);
+    step.refusal = refusal_of(step, layout);
     if (step.refusal.empty() && step.flow == Flow::next) {
         step.execute = execution_of(step);
         if (step.execute == nullptr) step.refusal = "its form is not executed yet";
@@ -289,33 +316,31 @@ bool calls_unknown_depth(const MachineProgram& program) {
     return false;
 }
 
-/// The compute capability that has these layouts of constant bank 0 and of shared memory.
-constexpr int kExecutedSm = 90;
 /// What CUDA gives each thread where the program does not ask for more (cudaLimitStackSize).
 constexpr std::uint64_t kDefaultStack = 1024;
-/// The first bytes of shared memory belong to the system on compute capability 9.0.
-constexpr std::uint64_t kSystemShared = 1024;
-
 }  // namespace
+
+bool executes(int sm) { return layout_of(sm) != nullptr; }
 
 MachineProgram prepare(const device::Cubin& cubin, std::string_view kernel, const SectionAddress& address_of) {
     MachineProgram program;
     program.kernel = kernel;
     const auto text = cubin.text(kernel);
     program.sm = cubin.sm().value_or(0);
-    if (program.sm != kExecutedSm)
+    const Layout* const layout = layout_of(program.sm);
+    if (layout == nullptr)
         throw InputError(
-            fmt::format("kernel '{}': its machine code is for compute capability {}; expected {}, whose "
-                        "constant banks are known. Compile it for sm_{}",
-                        kernel, program.sm, kExecutedSm, kExecutedSm));
+            fmt::format("kernel '{}': its machine code is for sm_{}, whose encoding or constant banks are not known; "
+                        "expected machine code for sm_80, sm_86, sm_89 or sm_90, or PTX",
+                        kernel, program.sm));
     const device::KernelInfo info = device::kernel_info(cubin, kernel);
     program.parameter_offset = info.parameter_offset;
     program.parameter_bytes = info.parameter_bytes;
     program.parameters = info.parameters;
     program.max_threads = info.max_threads;
     const auto* const shared = cubin.section(fmt::format(".nv.shared.{}", kernel));
-    program.system_shared_bytes = kSystemShared;
-    program.shared_bytes = std::max(kSystemShared, shared == nullptr ? 0 : shared->size);
+    program.system_shared_bytes = layout->system_shared;
+    program.shared_bytes = std::max(layout->system_shared, shared == nullptr ? 0 : shared->size);
     for (std::size_t bank = 0; bank < program.constants.size(); ++bank) {
         for (const std::string& name :
              {fmt::format(".nv.constant{}", bank), fmt::format(".nv.constant{}.{}", bank, kernel)}) {
@@ -334,12 +359,13 @@ MachineProgram prepare(const device::Cubin& cubin, std::string_view kernel, cons
         const std::uint64_t address = i * sass::kInstructionBytes;
         try {
             step.instruction = sass::decode(sass::word_at(text.bytes, address), program.sm, address);
-            prepare_step(step, address);
+            prepare_step(step, address, *layout);
         } catch (const InputError& error) {
             step.flow = Flow::refused;
             step.refusal = error.what();
         }
-        program.uses_grid_barrier |= std::ranges::any_of(step.instruction.operands(), is_grid_barrier);
+        program.uses_grid_barrier |=
+            layout->has_grid_barrier && std::ranges::any_of(step.instruction.operands(), is_grid_barrier);
         for (const Operand& operand : step.instruction.operands())
             if ((operand.kind == OperandKind::reg || operand.has_reg) && operand.reg != sass::kZeroRegister)
                 named = std::max(named, operand.reg + 1);

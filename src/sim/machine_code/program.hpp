@@ -106,6 +106,9 @@ using SectionAddress = std::function<std::uint64_t(std::string_view section)>;
 /// Code of functions that the system provides, such as vprintf, has addresses from here on: one every 16 bytes.
 inline constexpr std::uint64_t kSystemCode = 0x7ffe'0000'0000;
 
+/// Where constant bank 0 has the generic address of shared memory on compute capability 8.
+inline constexpr std::int64_t kSharedWindowAt = 0x18;
+
 /// Places in constant bank 0 of the words of the address of a cooperative launch's barrier.
 inline constexpr std::int64_t kGridBarrierUpper = 0x44, kGridBarrierLower = 0x48;
 
@@ -129,6 +132,9 @@ struct MachineProgram {
     /// Banks by number; bank 0 is a template that a launch fills in.
     std::array<std::vector<std::uint32_t>, 8> constants;
 };
+
+/// Whether machine code of a compute capability (80 for 8.0) is executed.
+[[nodiscard]] bool executes(int sm);
 
 /// Prepares a kernel. Instructions that cannot be decoded or executed are refused when they are reached. Throws
 /// InputError if the cubin has no such kernel or needs a relocation that is not known.

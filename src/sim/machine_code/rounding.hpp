@@ -43,4 +43,13 @@ template <class T, class Function>
     return T{result};
 }
 
+/// A double as the nearest float, or the next one in the direction of the rounding.
+[[nodiscard]] inline float narrowed(Rounding rounding, double value) {
+    if (!is_directed(rounding)) return static_cast<float>(value);
+    const RoundingGuard guard(rounding);
+    volatile double from = value;
+    volatile float to = static_cast<float>(double{from});
+    return float{to};
+}
+
 }  // namespace gputomo::sim::machine_code
