@@ -60,6 +60,14 @@ Json json_of(const Work& work) {
             {"caches", work.caches.empty() ? Json() : caches}};
 }
 
+Json json_of(const launch::NumberDifference& numbers) {
+    return {{"type", name_of(numbers.type)},
+            {"differ", numbers.numbers},
+            {"without_size", numbers.without_size},
+            {"largest_units_in_last_place", numbers.units},
+            {"largest_relative", numbers.relative}};
+}
+
 Json json_of(const std::vector<launch::Difference>& differences) {
     Json json = Json::array();
     for (const auto& different : differences)
@@ -68,7 +76,9 @@ Json json_of(const std::vector<launch::Difference>& differences) {
                         {"found", different.found},
                         {"expected", different.expected},
                         {"bytes", different.bytes},
-                        {"compared_bytes", different.compared}});
+                        {"compared_bytes", different.compared},
+                        {"numbers", json_of(different.as_numbers)},
+                        {"tolerated", different.tolerated}});
     return json;
 }
 

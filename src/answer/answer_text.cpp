@@ -110,10 +110,17 @@ void append_hot(Text out, const std::vector<HotInstruction>& instructions) {
 void append_differences(Text out, const std::vector<launch::Difference>& differences) {
     fmt::format_to(out, "\nResults\n");
     if (differences.empty()) fmt::format_to(out, "  as captured\n");
-    for (const auto& different : differences)
-        fmt::format_to(out, "  differs: {}: byte {} is {:#04x}; expected {:#04x}; {} of {} bytes differ\n",
-                       different.buffer, different.offset, different.found, different.expected, different.bytes,
-                       different.compared);
+    for (const auto& different : differences) {
+        fmt::format_to(out, "  {}: {}: byte {} is {:#04x}; expected {:#04x}; {} of {} bytes differ\n",
+                       different.tolerated ? "within tolerance" : "differs", different.buffer, different.offset,
+                       different.found, different.expected, different.bytes, different.compared);
+        const auto& numbers = different.as_numbers;
+        fmt::format_to(out, "    as {}: {} numbers differ, by at most {:.4g} units in the last place ({:.3g} relative)",
+                       name_of(numbers.type), numbers.numbers - numbers.without_size, numbers.units, numbers.relative);
+        if (numbers.without_size != 0)
+            fmt::format_to(out, "; {} more are infinite, no number or subnormal", numbers.without_size);
+        fmt::format_to(out, "\n");
+    }
 }
 
 }  // namespace

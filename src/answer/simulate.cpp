@@ -91,7 +91,7 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
     add_atomic_remarks(answer, device->counters(), gpu.machine);
     if (!launch.not_proven.empty())
         answer.warnings.push_back("the reduction of the capture may have changed the launch: " + launch.not_proven);
-    if (request.compares_results) answer.differences = placed.compare(*launch.results);
+    if (request.compares_results) answer.differences = placed.compare(*launch.results, request.tolerance);
     if (request.after) request.after(placed);
     return answer;
 }

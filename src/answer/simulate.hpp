@@ -19,6 +19,7 @@ struct SimulationRequest {
     std::chrono::milliseconds time_limit{60'000};
     std::optional<sim::SamplingPlan> sampling{};  ///< nullopt simulates all blocks
     bool compares_results = false;                ///< which needs all blocks
+    launch::Tolerance tolerance{};                ///< of that comparison
     /// Sees memory after the launch, which needs all blocks.
     std::function<void(const launch::PlacedLaunch&)> after{};
 };

@@ -18,7 +18,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 int exit_code(const answer::Answer& answer) {
-    return answer.differences && !answer.differences->empty() ? kFailed : kDone;
+    if (!answer.differences) return kDone;
+    return std::ranges::all_of(*answer.differences, &launch::Difference::tolerated) ? kDone : kFailed;
 }
 
 }  // namespace

@@ -213,11 +213,12 @@ int predict_launches(const PredictOptions& options, bool of_capture) {
         return answer::predict(launch, {gpu->machine(), name}, sampling);
     };
     if (of_capture) return print_answers_of_capture(captured, launch_of(options), answer, options.json);
+    const std::string cubin = fmt::format("give a cubin for sm_{}", gpu->ptx_target().sm);
     const CodeOptions code{.machine_code = true,
                            .needed_by = "predict",
                            .otherwise = is_machine_code_file(options.file)
-                                            ? "give a cubin for sm_90, or install the CUDA toolkit"
-                                            : "give a cubin for sm_90, install the CUDA toolkit, or use --static"};
+                                            ? cubin + ", or install the CUDA toolkit"
+                                            : cubin + ", install the CUDA toolkit, or use --static"};
     return print_answer(launch_of_file(launch_of(options), code, *gpu), answer, options.json);
 }
 
@@ -345,11 +346,10 @@ void add_predict(CLI::App& parent, Action& action) {
         "Predict the time of a launch by executing sampled blocks, or a kernel's throughput against occupancy "
         "from its code alone");
     command
-        .add_option(
-            "file", options->file,
-            fmt::format("cubin for sm_90, PTX file, folder of a capture, output of cuobjdump -sass or nvdisasm, "
-                        "or built-in kernels: {}",
-                        fmt::join(compare::workload_names(), ", ")))
+        .add_option("file", options->file,
+                    fmt::format("cubin, PTX file, folder of a capture, output of cuobjdump -sass or nvdisasm, "
+                                "or built-in kernels: {}",
+                                fmt::join(compare::workload_names(), ", ")))
         .required();
     command.add_option("--kernel", options->kernel, "entry of the file; needed for files")
         .only_for(options->usage, kLaunches | kOfCapture | kStatic);

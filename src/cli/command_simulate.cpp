@@ -25,7 +25,7 @@ namespace {
 
 struct SimulateOptions {
     LaunchOptions launch;
-    std::string device, code;
+    std::string device, code, tolerance;
     std::vector<std::string> dumps;
     std::uint64_t seed = 1;
     std::int64_t time_limit_ms = 60'000;
@@ -68,6 +68,22 @@ Dump dump_from(const std::string& text, std::size_t buffers, const std::vector<s
     return dump;
 }
 
+/// "1e-5" or "f16:1e-3"
+launch::Tolerance tolerance_of(const std::string& text) {
+    const auto colon = text.find(':');
+    launch::Tolerance tolerance;
+    const auto type = colon == std::string::npos ? std::optional(tolerance.type)
+                                                 : launch::number_type_named(std::string_view(text).substr(0, colon));
+    const auto value = colon == std::string::npos ? std::string_view(text) : std::string_view(text).substr(colon + 1);
+    const std::string where = "--tolerance " + text;
+    if (!type) throw InputError(where + ": unknown type; expected f16, bf16, f32 or f64 before the colon");
+    tolerance.type = *type;
+    tolerance.relative = number<double>(value, where);
+    if (!(tolerance.relative >= 0 && tolerance.relative < 1))
+        throw InputError(where + ": expected a relative difference from 0 to 1, such as 1e-5");
+    return tolerance;
+}
+
 answer::SimulationRequest request_of(const SimulateOptions& options) {
     answer::SimulationRequest request{.seed = options.seed,
                                       .time_limit = std::chrono::milliseconds(options.time_limit_ms)};
@@ -82,6 +98,7 @@ int simulate_capture(const SimulateOptions& options) {
     check_machine_code(*gpu, options.launch.file, "a --device of that compute capability, such as sim:h200");
     auto request = request_of(options);
     request.compares_results = options.check;
+    if (!options.tolerance.empty()) request.tolerance = tolerance_of(options.tolerance);
     return print_answers_of_capture(
         captured, options.launch,
         [&](const launch::Launch& launch) {
@@ -93,10 +110,12 @@ int simulate_capture(const SimulateOptions& options) {
 int simulate_file(const SimulateOptions& options) {
     const std::string device = options.device.empty() ? kDefaultDevice : options.device;
     const auto gpu = open_simulated(device, options.seed, 0);
-    const CodeOptions code{.ptx = options.code == "ptx",
-                           .machine_code = options.code == "sass",
-                           .needed_by = "--code sass",
-                           .otherwise = "give a cubin for sm_90, install the CUDA toolkit, or use --code ptx"};
+    const CodeOptions code{
+        .ptx = options.code == "ptx",
+        .machine_code = options.code == "sass",
+        .needed_by = "--code sass",
+        .otherwise =
+            fmt::format("give a cubin for sm_{}, install the CUDA toolkit, or use --code ptx", gpu->ptx_target().sm)};
     const auto launch = launch_of_file(options.launch, code, *gpu);
     auto request = request_of(options);
     std::vector<Dump> dumps;
@@ -126,7 +145,7 @@ int simulate(const SimulateOptions& options) {
 Option add_launch_options(Command& command, const std::shared_ptr<SimulateOptions>& options) {
     command
         .add_option("--code", options->code,
-                    "what is executed: ptx, or sass (machine code of sm_90; of a PTX file what the ptxas on the PATH "
+                    "what is executed: ptx, or sass (machine code; of a PTX file what the ptxas on the PATH "
                     "makes of it). Default: what the file holds")
         .member_of({"ptx", "sass"})
         .only_for(options->usage, kSimulatesFile);
@@ -155,7 +174,7 @@ void add_simulate(CLI::App& parent, Action& action) {
     const auto options = std::make_shared<SimulateOptions>();
     Command command(parent, "simulate",
                     "Run a kernel, in PTX or machine code, on a simulated GPU and print its counters");
-    command.add_option("file", options->launch.file, "PTX file, cubin for sm_90, or folder of a capture").required();
+    command.add_option("file", options->launch.file, "PTX file, cubin, or folder of a capture").required();
     command.add_option("--kernel", options->launch.kernel,
                        "entry of the file to run; of a capture, all launches of this kernel that have memory");
     command
@@ -166,6 +185,13 @@ void add_simulate(CLI::App& parent, Action& action) {
     auto check = command.add_flag("--check", options->check,
                                   "of a capture with results: compare memory after the launch with the GPU's");
     check.only_for(options->usage, kSimulatesCapture);
+    command
+        .add_option(
+            "--tolerance", options->tolerance,
+            "with --check: floats may differ by this share of the larger one, such as 1e-5; f16:1e-3 for halves "
+            "(f16, bf16, f32, f64)")
+        .only_for(options->usage, kSimulatesCapture)
+        .needs(check);
     command.add_option("--device", options->device,
                        "simulated GPU: sim:NAME or sim:FILE.json (default: sim:gtx280; for a capture sim:h200)");
     auto dump = add_launch_options(command, options);

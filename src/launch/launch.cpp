@@ -30,20 +30,4 @@ std::vector<std::byte> parameter_space(const Launch& launch, std::span<const dev
     return space;
 }
 
-std::optional<Difference> difference(const Buffer& expected, std::span<const std::byte> made) {
-    std::vector<std::byte> content(expected.bytes);
-    if (expected.fill) expected.fill(content);
-    Difference found{.buffer = expected.name, .compared = expected.bytes};
-    for (std::uint64_t i = 0; i < expected.bytes; ++i) {
-        if (made[i] == content[i]) continue;
-        if (found.bytes++ == 0) {
-            found.offset = i;
-            found.found = std::to_integer<int>(made[i]);
-            found.expected = std::to_integer<int>(content[i]);
-        }
-    }
-    if (found.bytes == 0) return std::nullopt;
-    return found;
-}
-
 }  // namespace gputomo::launch

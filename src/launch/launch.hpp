@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gputomo::launch {
@@ -59,6 +60,28 @@ struct Launch {
 /// The bytes of an argument, with the address of its buffer in place.
 [[nodiscard]] std::vector<std::byte> value_of(const Argument& argument, std::span<const device::Address> addresses);
 
+/// The floating-point numbers as which buffers are compared.
+enum class NumberType : std::uint8_t { f16, bf16, f32, f64 };
+[[nodiscard]] std::string_view name_of(NumberType type);
+[[nodiscard]] std::optional<NumberType> number_type_named(std::string_view name);
+
+/// How far numbers may be apart.
+struct Tolerance {
+    NumberType type = NumberType::f32;
+    double relative = 0;  ///< of the larger of the two
+};
+
+/// How far numbers of one type are apart, where the bytes of a buffer are read as such.
+struct NumberDifference {
+    NumberType type = NumberType::f32;
+    std::uint64_t numbers = 0;  ///< that differ
+    /// Of those that differ: infinite, no number or subnormal on either side. Integers below 2^23 are subnormal floats,
+    /// so that no tolerance lets them differ.
+    std::uint64_t without_size = 0;
+    double units = 0;     ///< largest difference of the others, in units in the last place of the larger number
+    double relative = 0;  ///< largest difference of the others, as a share of the larger number
+};
+
 /// Where memory after a launch is not what the GPU left there.
 struct Difference {
     std::string buffer;        ///< its name
@@ -66,9 +89,12 @@ struct Difference {
     std::uint64_t bytes = 0;   ///< that differ, of those compared
     std::uint64_t compared = 0;
     int found = 0, expected = 0;  ///< that byte
+    NumberDifference as_numbers;
+    bool tolerated = false;  ///< all numbers are within the tolerance
 };
 
 /// Compares `made` with the content of a buffer.
-[[nodiscard]] std::optional<Difference> difference(const Buffer& expected, std::span<const std::byte> made);
+[[nodiscard]] std::optional<Difference> difference(const Buffer& expected, std::span<const std::byte> made,
+                                                   const Tolerance& tolerance = {});
 
 }  // namespace gputomo::launch

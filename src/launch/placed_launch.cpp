@@ -114,14 +114,14 @@ std::vector<std::byte> PlacedLaunch::content(std::size_t index) const {
     return bytes;
 }
 
-std::vector<Difference> PlacedLaunch::compare(const std::vector<Buffer>& results) const {
+std::vector<Difference> PlacedLaunch::compare(const std::vector<Buffer>& results, const Tolerance& tolerance) const {
     std::vector<Difference> all;
     for (const Buffer& buffer : results) {
         const auto address = variable_address(buffer);
         if (!address) continue;
         std::vector<std::byte> made(buffer.bytes);
         gpu_.copy_to_host(made, *address);
-        if (auto found = difference(buffer, made)) all.push_back(std::move(*found));
+        if (auto found = difference(buffer, made, tolerance)) all.push_back(std::move(*found));
     }
     return all;
 }

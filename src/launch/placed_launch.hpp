@@ -26,7 +26,8 @@ public:
     [[nodiscard]] std::vector<std::byte> content(std::size_t index) const;
 
     /// Compares memory with what another GPU left there.
-    [[nodiscard]] std::vector<Difference> compare(const std::vector<Buffer>& results) const;
+    [[nodiscard]] std::vector<Difference> compare(const std::vector<Buffer>& results,
+                                                  const Tolerance& tolerance = {}) const;
 
 private:
     /// Where a variable of the module lies on this GPU; nullopt for a constant, and one of another module.

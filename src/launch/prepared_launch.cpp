@@ -100,12 +100,12 @@ std::byte* PreparedLaunch::bytes_of(const MemoryRange& range) const {
     return found;
 }
 
-std::vector<Difference> PreparedLaunch::compare(const std::vector<Buffer>& results) const {
+std::vector<Difference> PreparedLaunch::compare(const std::vector<Buffer>& results, const Tolerance& tolerance) const {
     std::vector<Difference> all;
     for (const Buffer& buffer : results) {
         const auto* const made = memory_.resolve(buffer.address.value_or(0), buffer.bytes);
         if (made == nullptr) continue;  // a constant: no kernel writes it
-        if (auto found = difference(buffer, {made, static_cast<std::size_t>(buffer.bytes)}))
+        if (auto found = difference(buffer, {made, static_cast<std::size_t>(buffer.bytes)}, tolerance))
             all.push_back(std::move(*found));
     }
     return all;

@@ -37,7 +37,8 @@ public:
     [[nodiscard]] std::byte* bytes_of(const MemoryRange& range) const;
 
     /// Compares memory with what a GPU left there.
-    [[nodiscard]] std::vector<Difference> compare(const std::vector<Buffer>& results) const;
+    [[nodiscard]] std::vector<Difference> compare(const std::vector<Buffer>& results,
+                                                  const Tolerance& tolerance = {}) const;
 
 private:
     void place(const Buffer& buffer);
