@@ -183,7 +183,10 @@ TEST_F(Replay, SimulatesALaunchWithTimingAndComparesItsResults) {
     EXPECT_TRUE(same.coverage.machine_code);
     expected_[5] += 1;
     last().results = {stored(kOut, bytes_of(expected_))};
-    EXPECT_THAT(*simulated(true).differences, SizeIs(1));
+    const auto differs = *simulated(true).differences;
+    ASSERT_THAT(differs, SizeIs(1));
+    EXPECT_EQ(differs[0].as_numbers.numbers, 1U);
+    EXPECT_FALSE(differs[0].tolerated);
     last().results.reset();
     EXPECT_THROW((void)simulated(true), InputError);
 }

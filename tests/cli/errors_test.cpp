@@ -310,7 +310,8 @@ TEST_F(Errors, MachineCodeThatCannotBeSimulatedIsNamed) {
     const std::string cubin = source("tests/machine_code/fixtures/vector_add.cubin");
     refused({cubin, "--kernel", "k"}, {"vector_add.cubin: no kernel 'k'", "one of vector_add"});
     refused({cubin, "--kernel", "vector_add", "--device", "sim:gtx980"},
-            {"vector_add.cubin: machine code is executed on compute capability 9.0 only, and GeForce GTX 980 has 5.2; "
+            {"vector_add.cubin: machine code is executed on compute capability 8.0, 8.6, 8.9 and 9.0 only, and GeForce "
+             "GTX 980 has 5.2; "
              "expected a PTX file, or a GPU of that compute capability"});
     refused({cubin, "--kernel", "vector_add", "--code", "ptx"}, {"--code ptx: ", "is a cubin"});
     refused({cubin, "--kernel", "vector_add", "--arg", "buf:4"},
@@ -326,10 +327,10 @@ TEST_F(Errors, MachineCodeThatCannotBeSimulatedIsNamed) {
 
 TEST_F(Errors, PtxIsCompiledByThePtxasOnThePath) {
     write_kernel("good.ptx", " ret;\n");
-    const auto simulate = [&](const std::string& folder) {
+    const auto simulate = [&](const std::string& folder, const std::string& file = "good.ptx") {
         const std::string before = std::getenv("PATH");
         setenv("PATH", folder.c_str(), 1);
-        auto ran = run({"simulate", "good.ptx", "--kernel", "k", "--grid", "1", "--block", "1", "--device", "sim:h200",
+        auto ran = run({"simulate", file, "--kernel", "k", "--grid", "1", "--block", "1", "--device", "sim:h200",
                         "--code", "sass"});
         setenv("PATH", before.c_str(), 1);
         return ran;
@@ -343,6 +344,10 @@ TEST_F(Errors, PtxIsCompiledByThePtxasOnThePath) {
     const auto refused = simulate(path("tools"));
     EXPECT_EQ(refused.code, 2);
     EXPECT_THAT(refused.err, AllOf(HasSubstr("good.ptx: "), HasSubstr("ptxas refuses it"), HasSubstr("line 1")));
+    write("arch.ptx", ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }\n");
+    write("tools/ptxas", "#!/bin/sh\necho called with $1\nexit 255\n");
+    EXPECT_THAT(simulate(path("tools")).err, HasSubstr("called with -arch=sm_90\n"));
+    EXPECT_THAT(simulate(path("tools"), "arch.ptx").err, HasSubstr("called with -arch=sm_90a\n"));
     write("tools/ptxas", "#!/bin/sh\nwhile [ $# -gt 1 ]; do shift; done\n/bin/cp " +
                              source("tests/machine_code/fixtures/vector_add.cubin") + " \"$1\"\n");
     EXPECT_THAT(simulate(path("tools")).err, HasSubstr("it has no kernel 'k'"));

@@ -4,7 +4,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -53,6 +55,45 @@ TEST_F(Fatbins, SimulateTakesMachineCodeBeforePtx) {
     EXPECT_EQ(simulated("both", true, {"--device", "sim:h200", "--code", "ptx"}).code, 0);
     EXPECT_EQ(simulated("both", true, {"--device", "sim:gtx980"}).code, 0);
     EXPECT_EQ(simulated("ptx", true, {}).code, 0);
+}
+
+/// The H200's description with another compute capability: the costs of sm_80 code are those that it names.
+TEST_F(Fatbins, MachineCodeOfComputeCapability8GivesWhatThatOf9Gives) {
+    const std::string file = source("tests/machine_code/fixtures/forms.fatbin");
+    std::map<std::string, std::string> results;
+    for (const std::string capability : {"8.0", "8.6", "8.9", "9.0"}) {
+        auto machine = nlohmann::json::parse(read(source("machines/h200.json")));
+        machine["identity"]["compute_capability_major"]["value"] = capability[0] - '0';
+        machine["identity"]["compute_capability_minor"]["value"] = capability[2] - '0';
+        write("gpu.json", machine.dump());
+        for (const std::string kernel : {"hfma_f16", "shared_atomics", "ldmatrix", "ddiv"}) {
+            const auto ran = run({"simulate", file,
+                                  "--kernel", kernel,
+                                  "--device", "sim:gpu.json",
+                                  "--code",   "sass",
+                                  "--grid",   "2",
+                                  "--block",  "128",
+                                  "--arg",    "buf:49152:" + source("tests/machine_code/fixtures/forms.in"),
+                                  "--arg",    "buf:4096",
+                                  "--arg",    "u32:256",
+                                  "--dump",   "1:out"});
+            ASSERT_EQ(ran.code, 0) << capability << " " << kernel << ": " << ran.err;
+            EXPECT_THAT(ran.out, HasSubstr("from machine code"));
+            const auto [found, is_first] = results.try_emplace(kernel, read("out"));
+            EXPECT_EQ(found->second, read("out")) << capability << " " << kernel;
+        }
+    }
+}
+
+TEST_F(Fatbins, MachineCodeForAnotherGpuIsRefused) {
+    auto cubin = read(source("tests/machine_code/fixtures/vector_add.cubin"));
+    constexpr std::size_t kComputeCapability = 49;  // in the flags of the file
+    ASSERT_EQ(cubin[kComputeCapability], 90);
+    cubin[kComputeCapability] = 80;
+    write("old.cubin", cubin);
+    EXPECT_THAT(simulated("old.cubin", false, {"--device", "sim:h200"}).err,
+                HasSubstr("old.cubin: its machine code is for sm_80, and NVIDIA H200 has compute capability 9.0; "
+                          "expected machine code for sm_90, or PTX"));
 }
 
 TEST_F(Fatbins, PredictTakesMachineCode) {

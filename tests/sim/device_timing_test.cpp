@@ -181,12 +181,30 @@ TEST(SimulatedDevice, AnIllegalAddressNamesKernelThreadAndInstruction) {
     }
 }
 
-TEST(SimulatedDevice, LoadingRefusesInstructionsThatCannotBeExecuted) {
+TEST(SimulatedDevice, RefusesAnInstructionWhereAThreadReachesIt) {
     const auto gpu = make_device(small_machine(), {});
-    const std::string ptx =
-        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {\n.reg .b64 %r<2>;\nmapa.u64 %r0, %r1, "
-        "1;\nret;\n}\n";
-    EXPECT_THROW((void)gpu->load(ptx), InputError);
+    const auto launch = [&](const std::string& instruction, std::uint32_t reaches) {
+        const auto module = gpu->load(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func f(.param .b64 a) .noreturn;\n"
+            ".visible .entry other(.param .u64 p) { .reg .b4096 %r; ret; }\n"
+            ".visible .entry k(.param .u32 p) {\n.reg .b64 %r<2>;\n.reg .b32 %n;\n.reg .pred %q;\n"
+            "ld.param.u32 %n, [p];\nsetp.ne.u32 %q, %n, 0;\n@%q " +
+            instruction + "\nret;\n}\n");
+        EXPECT_THROW((void)module->kernel("other"), InputError);
+        device::Launch one{.grid = {1}, .block = {32}, .time_limit = std::chrono::seconds(10)};
+        one.arguments.add(reaches);
+        try {
+            module->kernel("k").launch(one);
+        } catch (const DeviceError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    for (const std::string instruction : {"mapa.u64 %r0, %r1, 1;", "foo.bar %n, {%r0, nosuch};", "call f, (%r0);"}) {
+        EXPECT_EQ(launch(instruction, 0), "");
+        EXPECT_THAT(launch(instruction, 1), testing::AllOf(HasSubstr("cannot be executed"), HasSubstr("thread 0"),
+                                                           HasSubstr(instruction.substr(0, 7))));
+    }
 }
 
 TEST(SimulatedDevice, TheSameSeedGivesTheSameRun) {

@@ -3,6 +3,8 @@
 
 #include "ptx/instructions.hpp"
 #include "ptx/names.hpp"
+#include "ptx/parser.hpp"
+#include "sim/exec/program.hpp"
 #include "units/error.hpp"
 
 #include <gmock/gmock.h>
@@ -65,7 +67,7 @@ ptx::Arg operand(KernelBuilder& k, const ptx::OperandRule& rule, const ptx::Inst
     return of(type == Type::none ? instruction.type : type);
 }
 
-/// The error of loading a kernel with this instruction; empty where it can be executed.
+/// Why a kernel with this instruction cannot be executed; empty where it can.
 std::string refusal(SimulatedDevice& gpu, const ptx::Form& form, const std::string& mnemonic) {
     const auto found = ptx::look_up(mnemonic);
     KernelBuilder k("one", ptx::Target{8, 0, 90});
@@ -73,8 +75,11 @@ std::string refusal(SimulatedDevice& gpu, const ptx::Form& form, const std::stri
     for (const auto& rule : ptx::operand_rules(form))
         if (!rule.optional) args.push_back(operand(k, rule, found->instruction));
     k.emit(mnemonic, args);
+    const auto module = ptx::parse(k.text());
+    const Program program = decode(module, module.kernels.at(0), {});
+    if (!program.refusals.empty()) return program.refusals.front();
     try {
-        (void)gpu.load(k.text());
+        (void)gpu.load(k.text())->kernel("one");
     } catch (const InputError& e) {
         return e.what();
     }

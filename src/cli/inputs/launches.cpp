@@ -40,8 +40,8 @@ KernelCode kernel_code(const LaunchOptions& options, const CodeOptions& wanted, 
             throw InputError(fmt::format(
                 "--code ptx: {} is a cubin, which has no PTX; expected a PTX file, or --code sass", options.file));
         check_machine_code(gpu, options.file, "a PTX file, or a GPU of that compute capability");
-        check_cubin(gpu, code, options.file);
         auto signature = signature_in_cubin(code, options);
+        check_cubin(gpu, code, options.file);
         return {std::move(code), std::move(signature)};
     }
     const auto parsed = ptx::parse(code, options.file, ptx::Unknown::is_kept);
