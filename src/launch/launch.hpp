@@ -75,7 +75,7 @@ struct Tolerance {
 struct NumberDifference {
     NumberType type = NumberType::f32;
     std::uint64_t numbers = 0;  ///< that differ
-    /// Of those that differ: infinite, no number or subnormal on either side. Integers below 2^23 are subnormal floats,
+    /// Numbers among them that are infinite, NaN or subnormal on either side. Integers below 2^23 are subnormal floats,
     /// so that no tolerance lets them differ.
     std::uint64_t without_size = 0;
     double units = 0;     ///< largest difference of the others, in units in the last place of the larger number

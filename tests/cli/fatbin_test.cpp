@@ -74,8 +74,8 @@ TEST_F(Fatbins, MachineCodeOfComputeCapability8GivesWhatThatOf9Gives) {
                                   "--grid",   "2",
                                   "--block",  "128",
                                   "--arg",    "buf:49152:" + source("tests/machine_code/fixtures/forms.in"),
-                                  "--arg",    "buf:4096",
-                                  "--arg",    "u32:256",
+                                  "--arg",    "buf:65536",
+                                  "--arg",    "u32:4096",
                                   "--dump",   "1:out"});
             ASSERT_EQ(ran.code, 0) << capability << " " << kernel << ": " << ran.err;
             EXPECT_THAT(ran.out, HasSubstr("from machine code"));

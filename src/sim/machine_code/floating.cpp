@@ -293,17 +293,39 @@ void fchk(Warp& warp, const Step& step, std::uint32_t mask) {
 /// The values of Modifier::function.
 enum class Function : std::uint8_t { cos, sin, ex2, lg2, rcp, rsq, rcp64h, rsq64h, sqrt, tanh };
 
+/// The sine or cosine of x turns. An H200 keeps 25 bits behind the point of x. It cuts the rest off where it needs the
+/// sine of what is left of a quarter turn. Where it needs the cosine it takes the next larger number.
+double circular(double x, bool is_cosine) {
+    constexpr int kBits = 25;
+    if (!std::isfinite(x)) return std::numeric_limits<double>::quiet_NaN();
+    const double turns = std::fmod(std::fabs(x), 1.0);
+    const int quarter = static_cast<int>(4 * turns);
+    const bool takes_sine = (quarter % 2 != 0) == is_cosine;
+    const double rest = std::ldexp(turns - 0.25 * quarter, kBits);
+    const double angle =
+        2 * std::numbers::pi * std::ldexp(takes_sine ? std::floor(rest) : std::floor(rest) + 1, -kBits);
+    const double value = takes_sine ? std::sin(angle) : std::cos(angle);
+    const bool negative = is_cosine ? quarter == 1 || quarter == 2 : (quarter >= 2) != std::signbit(x);
+    return negative ? -value : value;
+}
+
+/// An H200 returns small arguments of TANH as they are, subnormal ones too.
+double hyperbolic_tangent(double x) {
+    constexpr double kSmall = 0x1p-8;
+    return std::fabs(x) < kSmall ? x : std::tanh(x);
+}
+
 /// The function is computed in double precision and rounded once.
 double function_value(Function function, double x) {
     switch (function) {
-        case Function::cos: return std::cos(2 * std::numbers::pi * std::remainder(x, 1.0));
-        case Function::sin: return std::sin(2 * std::numbers::pi * std::remainder(x, 1.0));
+        case Function::cos: return circular(x, true);
+        case Function::sin: return circular(x, false);
         case Function::ex2: return std::exp2(x);
         case Function::lg2: return std::log2(x);
         case Function::rcp: return 1 / x;
         case Function::rsq: return 1 / std::sqrt(x);
         case Function::sqrt: return std::sqrt(x);
-        default: return std::tanh(x);
+        default: return hyperbolic_tangent(x);
     }
 }
 
@@ -314,19 +336,21 @@ std::uint32_t upper_of_function(Function function, std::uint32_t upper) {
     if ((upper & kExponent) == 0) return (upper & 0x80000000) | kExponent;
     const auto x = std::bit_cast<double>(std::uint64_t{upper} << 32);
     const double value = function == Function::rcp64h ? 1 / x : 1 / std::sqrt(x);
+    if (std::isnan(value)) return kNaN;
     const auto bits = static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(value) >> 32);
     return (bits & kExponent) == 0 ? bits & 0x80000000 : bits;
 }
 
 void mufu(Warp& warp, const Step& step, std::uint32_t mask) {
     const auto function = static_cast<Function>(step.instruction.value(Modifier::function));
+    const bool flush = function != Function::tanh;
     const View a = warp.view(step, 0);
     std::uint32_t* const out = warp.result(step);
     for_lanes(mask, [&](int l) {
         if (function == Function::rcp64h || function == Function::rsq64h)
             out[l] = upper_of_function(function, a[l]);
         else
-            out[l] = result_bits(static_cast<float>(function_value(function, float_of(a[l], true))), true, false);
+            out[l] = result_bits(static_cast<float>(function_value(function, float_of(a[l], flush))), flush, false);
     });
 }
 

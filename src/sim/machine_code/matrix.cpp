@@ -160,8 +160,8 @@ Factors factors_of(const Matrices& matrices, const Multiplication& what) {
 
 /// The sum of the products and of the accumulator as the tensor cores of an H200 make it. All terms are cut off at the
 /// same place, kGuard bits below the largest exponent, where a product's exponent is the sum of its factors'. The sum
-/// is exact, and is cut off to a float. 16,384 results of each type of factors, also of 8-bit floats with exponents far
-/// apart, are equal to the last bit; with one bit more or less, 4% or more of them differ.
+/// is exact, and is cut off to a float. So 16,384 results of each type of factors are equal to the last bit, also those
+/// of 8-bit floats with exponents far apart. With one bit more or less, 4% or more of these differ.
 float aligned_sum(const std::array<Split, kMostDepth>& a, const std::array<Split, kMostDepth>& b, int depth,
                   float accumulator) {
     constexpr int kGuard = 25;

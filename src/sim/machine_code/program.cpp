@@ -178,8 +178,8 @@ Flow flow_of(const Step& step) {
     }
 }
 
-/// Where things lie that depend on the compute capability: in constant bank 0 the descriptor of global memory and the
-/// parameters, and how much of a block's shared memory belongs to the system and comes first.
+/// What depends on the compute capability. Constant bank 0 holds the descriptor of global memory and the parameters.
+/// The first bytes of a block's shared memory belong to the system.
 struct Layout {
     int sm = 0;
     std::int64_t descriptor = 0;
@@ -244,6 +244,58 @@ Execute execution_of(Step& step) {
     return nullptr;
 }
 
+/// Why a form without a meaning has none.
+std::string_view why_not_executed(const sass::Instruction& instruction) {
+    constexpr unsigned kOutOfBounds = 3;  // Modifier::half_denormals
+    switch (instruction.operation) {
+        case Operation::HGMMA:
+        case Operation::IGMMA:
+        case Operation::QGMMA:
+        case Operation::WARPGROUP: return "matrix products of warp groups are not simulated";
+        case Operation::UTMALDG:
+        case Operation::UTMASTG:
+        case Operation::UTMAREDG:
+        case Operation::UTMAPF:
+        case Operation::UTMACCTL:
+        case Operation::UTMACMDFLUSH: return "copies of tensors are not simulated";
+        case Operation::UBLKCP:
+        case Operation::UBLKRED:
+        case Operation::UBLKPF:
+            return "bulk copies other than from global to the block's shared memory are not simulated";
+        case Operation::STAS:
+        case Operation::UCGABAR_ARV:
+        case Operation::UCGABAR_WAIT: return "clusters of blocks are not simulated";
+        case Operation::USETMAXREG:
+        case Operation::USETSHMSZ: return "registers and shared memory do not change hands during a launch";
+        case Operation::TEX:
+        case Operation::TLD:
+        case Operation::TLD4:
+        case Operation::TXD:
+        case Operation::TXQ: return "this kind of texture fetch is not simulated";
+        case Operation::SULD:
+        case Operation::SUST:
+        case Operation::SURED: return "surfaces are not simulated";
+        case Operation::RPCMOV:
+        case Operation::PMTRIG:
+        case Operation::CLMAD: return "no compiler is known to emit it, and what it computes was not compared";
+        case Operation::HFMA2:
+            if (instruction.value(Modifier::half_denormals) == kOutOfBounds)
+                return "which number counts as out of bounds is not known";
+            break;
+        case Operation::F2FP: return "what it merges, or what it gives for a number that is too large, is not known";
+        case Operation::F2IP: return "how it packs several bytes is not known";
+        case Operation::HMMA:
+            if (instruction.form->row->modifiers.find(".SP") != std::string_view::npos)
+                return "products of sparse matrices are not simulated";
+            break;
+        case Operation::S2R:
+        case Operation::S2UR:
+        case Operation::CS2R: return "what this special register holds is not known";
+        default: break;
+    }
+    return "these modifiers or operands are not executed yet";
+}
+
 void prepare_step(Step& step, std::uint64_t address, const Layout& layout) {
     const sass::Instruction& instruction = step.instruction;
     step.guard = instruction.guard;
@@ -261,7 +313,7 @@ void prepare_step(Step& step, std::uint64_t address, const Layout& layout) {
     step.refusal = refusal_of(step, layout);
     if (step.refusal.empty() && step.flow == Flow::next) {
         step.execute = execution_of(step);
-        if (step.execute == nullptr) step.refusal = "its form is not executed yet";
+        if (step.execute == nullptr) step.refusal = why_not_executed(instruction);
     }
     if (!step.refusal.empty()) step.flow = Flow::refused;
 }
