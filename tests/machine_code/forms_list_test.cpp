@@ -1,6 +1,6 @@
 // Says of every form that the decoder knows whether it is executed, and with what it was compared. forms.txt has a line
-// for each row of the instruction table; a row that is missing there, or of which it says something else, is an error.
-// With GPUTOMO_UPDATE_FORMS set in the environment the test writes the file.
+// for each row of the instruction table. The test fails where it lacks a row, or says something else of it. With
+// GPUTOMO_UPDATE_FORMS set in the environment the test writes the file.
 #include "capture/decompress.hpp"
 #include "capture/fatbin.hpp"
 #include "device/cubin.hpp"
