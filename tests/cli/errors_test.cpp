@@ -284,8 +284,10 @@ TEST_F(Errors, FoldersAndFilesThatCannotBeWrittenAreFoundBeforeAnythingIsMeasure
 
 TEST_F(Errors, FaultyPtxFilesAreNamedWithTheLine) {
     write_kernel("broken.ptx", " .reg .u32 %r<2>;\n mov.u32 %r0, 1;\n add.q32 %r1, %r0, 2;\n ret;\n");
-    expect(2, {"simulate", "broken.ptx", "--kernel", "k"},
-           {"broken.ptx:7: ", "'add.q32'", "\n    add.q32 %r1, %r0, 2;"});
+    expect(1, {"simulate", "broken.ptx", "--kernel", "k", "--grid", "1", "--block", "1"},
+           {"an instruction that cannot be executed", "'add.q32'", "line 7: add.q32 %r1, %r0, 2;"});
+    write_kernel("declared.ptx", " .reg .b4096 %r;\n ret;\n");
+    expect(2, {"simulate", "declared.ptx", "--kernel", "k"}, {"declared.ptx:5: ", "unknown register type"});
     expect(2, {"simulate", "none.ptx", "--kernel", "k"}, {"none.ptx: cannot be opened"});
     expect(2, {"simulate", ".", "--kernel", "k"}, {".: found no capture.json", "gputomo capture --out"});
     write_kernel("good.ptx", " ret;\n");

@@ -45,7 +45,9 @@ KernelCode kernel_code(const LaunchOptions& options, const CodeOptions& wanted, 
         return {std::move(code), std::move(signature)};
     }
     const auto parsed = ptx::parse(code, options.file, ptx::Unknown::is_kept);
-    auto signature = signature_of(find_kernel(parsed, options.kernel, options.file));
+    const auto& kernel = find_kernel(parsed, options.kernel, options.file);
+    if (!kernel.refusal.empty()) throw InputError(kernel.refusal);
+    auto signature = signature_of(kernel);
     if (wanted.machine_code) {
         check_machine_code(gpu, wanted.needed_by, "a GPU of that compute capability, or PTX that is executed as it is");
         code = compile_ptx({.file = options.file,
