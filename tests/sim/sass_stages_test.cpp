@@ -136,6 +136,23 @@ TEST(SassStages, SharedBanksServeTheWordsOfABankInTurn) {
     EXPECT_EQ(free.results[0], kFirst + 15 + *shared.forward_latency + 4);
 }
 
+/// Cycles per load of the SM in which each warp loads eight times from one bank, on an H200:
+/// docs/notes/2026-11-26-streams-of-an-h200.md.
+TEST(SassStages, WordsOfOneBankReturnToAWarpMoreSlowlyThanToSeveral) {
+    const auto cycles_per_load = [](std::int64_t bytes, std::uint32_t warps) {
+        std::vector<Word> body{offset_of_thread(bytes)};
+        for (int i = 0; i < 8; ++i) body.push_back(shared_access(kSharedLoad, {.stall = 2, .write_barrier = 4}));
+        body.push_back(with(kAdd, {18, 255, 7, 255}, {.stall = 4, .wait = 1 << 4}));
+        const auto outcome = Kernel(body, 128 * 1024).run(h200(), 32 * warps);
+        return static_cast<double>(std::ranges::max(outcome.results)) / (8 * warps);
+    };
+    EXPECT_NEAR(cycles_per_load(128, 1), 68.5, 7);
+    EXPECT_NEAR(cycles_per_load(128, 2), 34.3, 4);
+    EXPECT_NEAR(cycles_per_load(128, 4), 32.2, 4);
+    EXPECT_NEAR(cycles_per_load(128, 8), 32.1, 4);
+    EXPECT_LT(cycles_per_load(4, 1), 9) << "without conflicts, instructions and latency decide";
+}
+
 TEST(SassStages, SharedBanksAreBusyForAllWarps) {
     const auto stores = [](std::int64_t bytes, std::uint32_t threads) {
         std::vector<Word> body{offset_of_thread(bytes)};

@@ -30,9 +30,11 @@ struct Rigged {
                        std::uint32_t mask = kWarpMask) {
         std::array<std::uint64_t, 32> addresses{};
         for (std::size_t lane = 0; lane < addresses.size(); ++lane) addresses[lane] = first + lane * stride;
-        return sim::access(unit, {.instruction = instruction, .addresses = addresses, .mask = mask}, now);
+        return sim::access(
+            unit, {.instruction = instruction, .addresses = addresses, .mask = mask, .returning = &returning}, now);
     }
     LoadStoreUnit unit;
+    costs::ReturningWords returning;
 };
 
 struct LoadStoreOfGt200 : testing::Test {

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <bit>
 
 namespace gputomo::experiments {
 namespace l2_fabric {
@@ -29,38 +29,42 @@ constexpr double kConfidence = 0.9;
 constexpr std::int64_t kAccess = 16;
 constexpr int kUnroll = 2;
 constexpr std::int64_t kIterationBytes = kAccess * kUnroll;  ///< of a thread
-/// The array that is read is this many times the last cache. In a larger one, less of it is resident by chance.
+/// The array that is read is this many times the last cache. A larger array takes longer, and
+/// fewer of its lines stay in the cache.
 constexpr std::int64_t kTimesCache = 8;
-/// Stores stay in the last cache if they go to at most this part of it: 1/4.
+/// Stores go to a window of at most this part of the last cache, 1/4, so that they stay there. In a window that one
+/// access of all threads fills, stores to a line follow each other so fast that they wait for each other.
 constexpr std::int64_t kPartOfCache = 4;
+/// In a smaller window stores to one line would wait for each other.
+constexpr std::int64_t kSmallestWindow = 64 << 10;
 /// Launches of each kernel, the fastest of which counts.
 constexpr int kLaunches = 5, kQuickLaunches = 1;
-/// Both together take at least as many times the longer of both alone if they share a way. Where they do not, waiting
-/// for each other by chance costs less than this.
+/// Both together take at least this many times the longer of both alone if they share a way. Where they do not, their
+/// queues in DRAM and caches add less than this.
 constexpr double kShared = 1.25;
 
+/// In the order of the members of Times.
 struct Kind {
     const char* name;
     bool reads, stores;
 };
 constexpr std::array kKinds{Kind{"reads", true, false}, Kind{"stores", false, true}, Kind{"both", true, true}};
 
-/// Each thread reads another part of a large array in each iteration, and stores to the same few words.
+/// Each thread reads further parts of a large array in each iteration, and stores to further parts of a small window,
+/// again and again.
 ptx::KernelBuilder kernel_of(const Kind& kind, ptx::Target target) {
     ptx::KernelBuilder k(fmt::format("fabric_{}", kind.name), target);
     const Reg from = k.param(Type::u64, "from"), to = k.param(Type::u64, "to");
-    const Reg step = k.param(Type::u64, "step");  // bytes between successive accesses of a thread
+    const Reg step = k.param(Type::u64, "step");            // bytes between successive accesses of a thread
+    const Reg in_window = k.param(Type::u64, "in_window");  // mask of offsets
     const Reg iterations = k.param(Type::u32, "iterations");
     const Reg index = k.thread_index();
     const Reg source = k.element(from, index, Bytes{kAccess});
     std::array<std::array<Reg, 4>, kUnroll> data;
-    std::array<Reg, kUnroll> destinations;
-    for (int i = 0; i < kUnroll; ++i) {
-        for (Reg& word : data[i]) k("mov.b32", word = k.reg(Type::b32), index);
-        destinations[i] = k.element(to, index, Bytes{kAccess});
-        for (int j = 0; j < i; ++j) k("add.u64", destinations[i], destinations[i], step);
-    }
-    const Reg sum = k.reg(Type::b32);
+    for (auto& words : data)
+        for (Reg& word : words) k("mov.b32", word = k.reg(Type::b32), index);
+    const Reg offset = k.reg(Type::u64), destination = k.reg(Type::u64), sum = k.reg(Type::b32);
+    k("sub.u64", offset, source, from);
     k("mov.b32", sum, 0);
     k.loop(iterations, [&] {
         for (const auto& words : data) {
@@ -68,12 +72,15 @@ ptx::KernelBuilder kernel_of(const Kind& kind, ptx::Target target) {
             k("ld.global.v4.b32", Vec{words[0], words[1], words[2], words[3]}, Mem{source});
             k("add.u64", source, source, step);
         }
-        for (int i = 0; i < kUnroll; ++i) {
-            const auto& words = data[i];
-            if (kind.stores)
-                k("st.global.v4.b32", Mem{destinations[i]}, Vec{words[0], words[1], words[2], words[3]});
-            else
+        for (const auto& words : data) {
+            if (kind.stores) {
+                k("and.b64", destination, offset, in_window);
+                k("add.u64", destination, destination, to);
+                k("st.global.v4.b32", Mem{destination}, Vec{words[0], words[1], words[2], words[3]});
+                k("add.u64", offset, offset, step);
+            } else {
                 for (const Reg word : words) k("xor.b32", sum, sum, word);
+            }
         }
     });
     // The sum is stored if it has a rare value, so that the compiler drops no load.
@@ -108,22 +115,25 @@ public:
           size_(std::min(kTimesCache * cache,
                          attribute(device::Attribute::total_memory_bytes, kTimesCache * cache) / 4)) {}
 
-    /// Bytes to which one iteration of all threads stores.
-    [[nodiscard]] std::int64_t stored() const { return std::int64_t{threads_} * blocks_ * kIterationBytes; }
-    [[nodiscard]] bool stores_stay() const { return stored() <= cache_ / kPartOfCache; }
+    /// Bytes that one iteration of all threads reads or stores.
+    [[nodiscard]] std::int64_t iteration() const { return std::int64_t{threads_} * blocks_ * kIterationBytes; }
+    /// Bytes that are stored to again and again: a power of two.
+    [[nodiscard]] std::int64_t window() const {
+        return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(cache_ / kPartOfCache)));
+    }
 
     Times measure(Outcome& outcome) {
         source_ = device::Buffer(context_.device, Bytes{size_});
-        destination_ = device::Buffer(context_.device, Bytes{stored()});
-        Times times;
-        for (double* const time : {&times.reads, &times.stores, &times.both}) {
-            const Kind& kind = kKinds[static_cast<std::size_t>(time - &times.reads)];
-            context_.progress(static_cast<double>(time - &times.reads) / 3, kind.name);
-            CompiledKernel kernel(context_.device, kernel_of(kind, target_of(context_.device)), expected_code(kind));
+        destination_ = device::Buffer(context_.device, Bytes{window()});
+        std::array<double, kKinds.size()> cycles{};
+        for (std::size_t i = 0; i < cycles.size(); ++i) {
+            context_.progress(static_cast<double>(i) / static_cast<double>(cycles.size()), kKinds[i].name);
+            CompiledKernel kernel(context_.device, kernel_of(kKinds[i], target_of(context_.device)),
+                                  expected_code(kKinds[i]));
             add_code_checks(kernel, outcome);
-            *time = cycles_per_byte(kernel);
+            cycles[i] = cycles_per_byte(kernel);
         }
-        return times;
+        return {cycles[0], cycles[1], cycles[2]};
     }
 
 private:
@@ -135,9 +145,9 @@ private:
 
     /// The second half of the iterations, which the cost of a launch does not change.
     double cycles_per_byte(CompiledKernel& kernel) {
-        const auto most = static_cast<std::uint32_t>(std::max<std::int64_t>(2, size_ / stored()));
+        const auto most = static_cast<std::uint32_t>(std::max<std::int64_t>(2, size_ / iteration()));
         const double ns = elapsed(kernel, most) - elapsed(kernel, most / 2);
-        const double bytes = static_cast<double>(most - most / 2) * static_cast<double>(stored());
+        const double bytes = static_cast<double>(most - most / 2) * static_cast<double>(iteration());
         return ns * sm_mhz_of(context_.findings, context_.device) / 1000 / bytes;
     }
 
@@ -145,7 +155,8 @@ private:
         device::Arguments arguments;
         arguments.add(source_.address())
             .add(destination_.address())
-            .add(static_cast<std::uint64_t>(stored() / kUnroll))
+            .add(static_cast<std::uint64_t>(iteration() / kUnroll))
+            .add(static_cast<std::uint64_t>(window() - 1))
             .add(iterations);
         double fastest = 1e18;
         for (int i = 0; i < (context_.quick ? kQuickLaunches : kLaunches); ++i)
@@ -178,11 +189,11 @@ Outcome measure(Context& context) {
     if (!partitions || *partitions < 2) return outcome;  // what has one part needs no way between parts
     const auto cache = largest_cache(context);
     Fabric fabric(context, cache);
-    if (!fabric.stores_stay()) {
+    if (fabric.window() < kSmallestWindow) {
         outcome.warnings.push_back(
-            fmt::format("l2_fabric: nothing was measured, because one access of all threads stores {} KiB, more than a "
-                        "quarter of the last cache",
-                        fabric.stored() >> 10));
+            fmt::format("l2_fabric: nothing was measured, because a quarter of the last cache of "
+                        "{} bytes is too little to store to",
+                        cache));
         return outcome;
     }
     const Times times = fabric.measure(outcome);

@@ -82,6 +82,8 @@ struct WarpAccess {
     float spread = 0;        ///< cycles from its first word to its last one, at least
     float bank_cycles = 0;   ///< for which it occupies the storage with an access to shared memory
     float bank_latency = 0;  ///< cycles to its data from shared memory
+    float returning = 0;     ///< cycles for which its words occupy the way back to its warp; 0: they do not take it
+    float conflict = 0;      ///< cycles from the return of its first word to that of its last one, for bank conflicts
 };
 
 inline constexpr std::uint32_t kNoAccess = std::numeric_limits<std::uint32_t>::max();

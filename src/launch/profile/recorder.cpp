@@ -199,7 +199,10 @@ const std::vector<sim::Segment>& Recorder::take_port(sim::PathKind path, sim::Co
     constexpr std::array kKinds{sim::AccessKind::load, sim::AccessKind::store, sim::AccessKind::atomic};
     const sim::PortAccess on_port{
         .kind = kKinds[static_cast<std::size_t>(to.kind)], .bytes = bytes, .addresses = addresses, .mask = mask};
-    to.stage_cycles = static_cast<float>(sim::port_cycles(port, *banks_, on_port, segments));
+    const auto time = sim::port_time(port, *banks_, on_port, segments);
+    to.stage_cycles = static_cast<float>(time.stage);
+    to.returning = static_cast<float>(time.returning);
+    to.conflict = static_cast<float>(time.spread);
     to.spread = static_cast<float>(port.spacing * static_cast<double>(segments.size() - 1));
     return segments;
 }
@@ -317,6 +320,10 @@ void Recorder::add_banks(WarpAccess& to) {
          .loads = operation == Opcode::LDS});
     to.bank_cycles = static_cast<float>(found.occupancy);
     to.bank_latency = static_cast<float>(found.latency);
+    if (operation == Opcode::LDS || operation == Opcode::LDSM) {
+        to.returning = static_cast<float>(found.returning);
+        to.conflict = static_cast<float>(found.conflict);
+    }
     counts_.bank_cycles += found.occupancy / bank_cycles_;
 }
 

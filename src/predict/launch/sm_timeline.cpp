@@ -199,11 +199,12 @@ private:
                 double& read, double& written) {
         const launch::BlockTrace& trace = *blocks_[warp.block].trace;
         const launch::WarpAccess& access = trace.accesses[event.access];
-        double done = at;
+        double done = at, first_word = 0;
         if (access.bank_cycles > 0) {
             const double start = storage().take(at, static_cast<double>(access.bank_cycles) * scale_);
             read = std::max(read, start);
             done = start + static_cast<double>(access.bank_latency);
+            first_word = done - static_cast<double>(access.conflict);
         }
         if (access.stage_cycles > 0) {
             const double cycles = static_cast<double>(access.stage_cycles);
@@ -215,10 +216,17 @@ private:
             for (std::size_t i = 0; i < lines.size(); ++i) {
                 const double leaves = first + cycles * static_cast<double>(i) / static_cast<double>(lines.size());
                 read = std::max(read, leaves);
-                done = std::max(done, memory_.served(access, lines[i], leaves) + later);
+                const double there = memory_.served(access, lines[i], leaves) + later;
+                first_word = i == 0 ? there : std::min(first_word, there);
+                done = std::max(done, there);
             }
             if (access.kind == launch::AccessKind::store) warp.hold = std::max(warp.hold, done - rates_.store_queue);
         }
+        if (access.returning > 0)
+            done = warp.returning.back({.first = first_word,
+                                        .last = done,
+                                        .cycles = static_cast<double>(access.returning),
+                                        .spread = static_cast<double>(access.conflict)});
         if (step.kind == launch::StepKind::copy) warp.copies_done = std::max(warp.copies_done, done);
         if (access.kind != launch::AccessKind::store) warp.memory_done = std::max(warp.memory_done, done);
         written = done;

@@ -1,6 +1,7 @@
 // What an SM keeps of a warp and of a block whose instructions it replays.
 #pragma once
 
+#include "costs/returning_words.hpp"
 #include "launch/profile/launch_profile.hpp"
 
 #include <algorithm>
@@ -26,6 +27,7 @@ struct ReplayedWarp {
     std::array<double, kDependences> released{};
     std::array<std::vector<double>, kDependences> completions;
     double memory_done = 0, copies_done = 0;
+    costs::ReturningWords returning;  ///< of its loads
 
     [[nodiscard]] const launch::WarpEvent& event() const { return (*events)[next]; }
     /// When the dependence barriers that the step waits for are released, from the earliest issue on.

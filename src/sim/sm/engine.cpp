@@ -73,6 +73,7 @@ AccessTimes Engine::time_access(ResidentWarp& warp, std::uint32_t number, WarpAc
     Scheduler& scheduler = schedulers_[warp.scheduler];
     access.sm = scheduler.sm;
     access.scheduler = scheduler.number;
+    access.returning = &warp.returning;
     access.local_frames = setup_.local_address + std::uint64_t{number} * local_bytes * kWarpSize;
     const AccessTimes times = sim::access(load_store_, access, now);
     warp.hold = std::max(warp.hold, times.warp_free);

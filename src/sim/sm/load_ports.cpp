@@ -59,18 +59,23 @@ LoadPorts load_ports_of(const machine::Machine& machine) {
     return ports;
 }
 
-double port_cycles(const LoadPort& port, const SharedBanks& banks, const PortAccess& access,
+PortTime port_time(const LoadPort& port, const SharedBanks& banks, const PortAccess& access,
                    const std::vector<Segment>& segments) {
-    double cycles = 0;
+    PortTime time;
     if (access.kind == AccessKind::store) {
         for (const Segment& segment : segments)
-            cycles += port.sector * segment.pieces + (segment.partial ? port.partial : 0);
-        return cycles;
+            time.stage += port.sector * segment.pieces + (segment.partial ? port.partial : 0);
+        return time;
     }
-    cycles = read_cycles(port, access.fetches, segments.size());
-    if (port.of_storage)
-        cycles = std::max(cycles, banks.access(access.addresses, access.mask, {.bytes = access.bytes}).occupancy);
-    return cycles;
+    time.stage = read_cycles(port, access.fetches, segments.size());
+    if (!port.of_storage) return time;
+    const auto words = banks.access(access.addresses, access.mask, {.bytes = access.bytes});
+    if (access.kind == AccessKind::load) {
+        time.returning = std::max(time.stage, words.returning);
+        time.spread = words.conflict;
+    }
+    time.stage = std::max(time.stage, words.occupancy);
+    return time;
 }
 
 double read_cycles(const LoadPort& port, double fetches, std::size_t transactions) {

@@ -38,8 +38,13 @@ struct PortAccess {
     std::uint32_t mask = 0;                          ///< lanes that take part
 };
 
-/// Cycles for which the transactions of an access occupy the port.
-[[nodiscard]] double port_cycles(const LoadPort& port, const SharedBanks& banks, const PortAccess& access,
+/// How long an access keeps what it passes busy, in cycles.
+struct PortTime {
+    double stage = 0;      ///< of the port
+    double returning = 0;  ///< of the way back to its warp; 0 where nothing comes back from the SM's storage
+    double spread = 0;     ///< from the return of its first word to that of its last one, where all are there
+};
+[[nodiscard]] PortTime port_time(const LoadPort& port, const SharedBanks& banks, const PortAccess& access,
                                  const std::vector<Segment>& segments);
 
 /// Cycles for which the transactions of a load occupy the port. Bank conflicts are not among them.

@@ -71,6 +71,7 @@ struct Departures {
     double later = 0;               ///< the least time between the data of two of them
     bool through_port = false;
     std::size_t count = 0;  ///< that have left
+    double earliest = 0;    ///< when the data of the first one that is served are there
 };
 
 void send(LoadStoreUnit& unit, Departures& leaving, const Segment& segment, AccessTimes& times, double now) {
@@ -90,8 +91,9 @@ void send(LoadStoreUnit& unit, Departures& leaving, const Segment& segment, Acce
     // The description puts the transactions of a lone warp's global load farther apart, where DRAM serves them.
     if (is_global_load(transaction) && unit.memory.reached_dram())
         done += std::max(0.0, unit.spec.global_loads.departure(i) - after);
-    times.done =
-        std::max(times.done, done + std::max(0.0, now + static_cast<double>(i) * leaving.later - first - after));
+    done += std::max(0.0, now + static_cast<double>(i) * leaving.later - first - after);
+    leaving.earliest = i == 0 ? done : std::min(leaving.earliest, done);
+    times.done = std::max(times.done, done);
 }
 
 /// Lanes that ask for one address take one pass each. Returns the transactions of all passes.
@@ -127,18 +129,19 @@ AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const Pat
                        .first = now,
                        .later = through_port ? port.spacing : 0,
                        .through_port = through_port};
+    PortTime through;
     if (through_port) {
         double& free = free_time(unit.state, port, on.path, access.sm);
-        const double cycles = port_cycles(port, spec.banks,
-                                          {.kind = instruction.kind,
-                                           .bytes = instruction.bytes,
-                                           .fetches = instruction.fetches,
-                                           .addresses = access.addresses,
-                                           .mask = access.mask},
-                                          segments);
+        through = port_time(port, spec.banks,
+                            {.kind = instruction.kind,
+                             .bytes = instruction.bytes,
+                             .fetches = instruction.fetches,
+                             .addresses = access.addresses,
+                             .mask = access.mask},
+                            segments);
         leaving.first = std::max(now, free);
-        free = leaving.first + cycles;
-        leaving.spacing = cycles / static_cast<double>(segments.size());
+        free = leaving.first + through.stage;
+        leaving.spacing = through.stage / static_cast<double>(segments.size());
     }
     std::size_t sent = segments.size();
     if (instruction.kind == AccessKind::atomic && spec.atomic_passes) {
@@ -150,6 +153,9 @@ AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const Pat
     } else {
         for (const Segment& segment : segments) send(unit, leaving, segment, times, now);
     }
+    if (through.returning > 0)
+        times.done = access.returning->back(
+            {.first = leaving.earliest, .last = times.done, .cycles = through.returning, .spread = through.spread});
     if (instruction.kind == AccessKind::load && on.path == PathKind::global && in_both_halves(access.mask))
         times.done += spec.global_loads.whole_warp();
     if (instruction.kind == AccessKind::store)
@@ -172,7 +178,13 @@ AccessTimes access_shared(LoadStoreUnit& unit, const WarpAccess& access, double 
     unit.state.bank_conflict_cycles += static_cast<std::uint64_t>(banks.conflict);
     AccessTimes times = at_once(now);
     times.done = start + banks.latency;
-    if (access.instruction.kind == AccessKind::load) times.later_for_cores = unit.spec.shared_to_cores;
+    if (access.instruction.kind == AccessKind::load) {
+        times.done = access.returning->back({.first = times.done - banks.conflict,
+                                             .last = times.done,
+                                             .cycles = banks.returning,
+                                             .spread = banks.conflict});
+        times.later_for_cores = unit.spec.shared_to_cores;
+    }
     take_slots(unit.spec, banks.ways, unit.spec.shared_slots, times, now);
     return times;
 }
@@ -192,7 +204,8 @@ AccessTimes access_local(LoadStoreUnit& unit, const WarpAccess& access, double n
                     .addresses = addresses,
                     .mask = access.mask,
                     .sm = access.sm,
-                    .scheduler = access.scheduler};
+                    .scheduler = access.scheduler,
+                    .returning = access.returning};
     AccessTimes times = at_once(now);
     double then = now;
     for (std::uint32_t at = 0; at < instruction.bytes; at += kWord, then += kTransactionSpacing) {

@@ -1,6 +1,7 @@
 // The load/store unit: when the memory accesses of a warp complete, and what they cost the warp and its scheduler.
 #pragma once
 
+#include "costs/returning_words.hpp"
 #include "machine/machine.hpp"
 #include "ptx/ir.hpp"
 #include "sim/memory/global_loads.hpp"
@@ -68,8 +69,9 @@ struct WarpAccess {
     const std::array<std::uint64_t, 32>& addresses;  ///< by lane; within its space, for shared and local memory
     std::uint32_t mask = 0;                          ///< lanes that take part; at least one
     std::uint32_t sm = 0;
-    std::uint32_t scheduler = 0;     ///< within the SM
-    std::uint64_t local_frames = 0;  ///< device address of the local memory of the warp's 32 threads
+    std::uint32_t scheduler = 0;                 ///< within the SM
+    std::uint64_t local_frames = 0;              ///< device address of the local memory of the warp's 32 threads
+    costs::ReturningWords* returning = nullptr;  ///< of the warp
 };
 
 /// All times are cycles of the launch.

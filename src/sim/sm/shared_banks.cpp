@@ -91,6 +91,7 @@ SharedBanks::Access SharedBanks::access(const std::array<std::uint64_t, 32>& add
         total.occupancy += group_cycles_ * ways;
     }
     total.conflict = conflict_cost_ * (total.ways - 1);
+    total.returning = total.occupancy + std::max(0.0, conflict_cost_ - group_cycles_) * (total.ways - 1);
     total.latency = latency_ + total.conflict + (groups > 1 ? group_delay_ * (groups - 1) : 0);
     return total;
 }

@@ -17,6 +17,7 @@ public:
         double latency = 0;      ///< cycles to the data of the last thread
         double occupancy = 0;    ///< cycles the banks are busy
         double conflict = 0;     ///< cycles of the latency that conflicts cost
+        double returning = 0;    ///< cycles for which its words occupy the way back to the warp
         std::uint32_t ways = 1;  ///< accesses to the worst bank
     };
     struct Request {

@@ -1,6 +1,7 @@
 // State of resident warps and blocks that does not depend on the machine language.
 #pragma once
 
+#include "costs/returning_words.hpp"
 #include "sim/sm/barriers.hpp"
 #include "sim/sm/fetch.hpp"
 
@@ -32,7 +33,8 @@ struct ResidentWarp {
     double hold = 0;      ///< earliest next issue after a clock read, a branch, a barrier or a fetch
     double gap = 0;       ///< earliest next issue, except of an instruction that is paired with the one before
     double earliest = 0;  ///< of the next instruction, as hold, operands and loads in flight allow; kNever: it waits
-    std::uint64_t issued = 0;  ///< instructions
+    costs::ReturningWords returning;  ///< of its loads
+    std::uint64_t issued = 0;         ///< instructions
     bool in_use = false;
 };
 
