@@ -1,5 +1,6 @@
 // Kernels with asynchronous copies, matrix instructions, printf, assert and indirect calls, as machine code with
 // timing.
+#include "launched.hpp"
 #include "random_bits.hpp"
 
 #include "machine/json.hpp"
@@ -102,6 +103,15 @@ TEST_F(Features, CopiesThatAreIgnoredLeaveZeros) {
         EXPECT_EQ(found[1][i], i < 40 ? found[0][4 * i] : 0) << i;
         EXPECT_EQ(found[2][i], i < 40 ? 0 : found[0][4 * i]) << i;
     }
+}
+
+/// The addresses of the threads from `n` on lie behind the array, where nothing is allocated.
+TEST(PartialCopies, ReadNothingBehindTheArray) {
+    const Fixture fixture("partial_copy.cubin");
+    constexpr std::uint32_t kElements = 8;
+    const auto in = random_bits(std::size_t{4} * kElements, 5);
+    const auto found = fixture.run<std::uint32_t>("partial_copy", 64, {in, WordList(64)}, {kElements});
+    for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(found[1][i], i < kElements ? in[4 * i] : 0) << i;
 }
 
 TEST_F(Features, MatricesOfHalvesAreMultiplied) {

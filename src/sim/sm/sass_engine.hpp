@@ -125,7 +125,7 @@ private:
     double use_barrier(Warp& warp, const Step& step, std::uint32_t mask);
     void fetch_texture(Warp& warp, std::size_t at, std::uint32_t mask, double now);
     void copy_bulk(Warp& warp, const Step& step, std::size_t at, double now);
-    void copy_async(Warp& warp, std::size_t at, std::uint32_t mask, double now);
+    void copy_async(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     void wait_for_barriers(Warp& warp, const Step& step, double now);
     /// The space of an access: generic addresses are turned into addresses of their space.
     [[nodiscard]] MemoryInstruction space_of(const MemoryInstruction& instruction, std::uint32_t mask);

@@ -267,7 +267,7 @@ void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint
     switch (needs_[at].kind) {
         case SassKind::memory: return access_memory(warp, at, mask, now);
         case SassKind::constant: return access_constant(warp, step, at, mask, now);
-        case SassKind::copy: return copy_async(warp, at, mask, now);
+        case SassKind::copy: return copy_async(warp, step, at, mask, now);
         case SassKind::bulk_copy: return copy_bulk(warp, step, at, now);
         case SassKind::texture: return fetch_texture(warp, at, mask, now);
         case SassKind::copy_barrier: return complete(warp, at, now, warp.copies_done);

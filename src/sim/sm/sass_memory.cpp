@@ -189,14 +189,20 @@ void SassEngine::copy_bulk(Warp& warp, const Step& step, std::size_t at, double 
     complete(warp, at, now + spec_.scheduler.issue_interval, done);
 }
 
-/// LDGSTS loads from global memory and stores what it loaded to shared memory.
-void SassEngine::copy_async(Warp& warp, std::size_t at, std::uint32_t mask, double now) {
+/// LDGSTS loads from global memory and stores what it loaded to shared memory. A thread whose predicate does not hold
+/// loads nothing, and its address need not exist.
+void SassEngine::copy_async(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now) {
     const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
     MemoryInstruction instruction = accesses_[at];
     const auto& state = *warp.state.block;
-    AccessTimes times =
-        time_access(warp, number, {.instruction = instruction, .addresses = state.addresses, .mask = mask}, 0, now);
-    const double loaded = times.done;
+    const std::uint32_t loads = step.predicate_count > 0 ? mask & warp.state.holds(step, 0) : mask;
+    AccessTimes times;
+    double loaded = now;
+    if (loads != 0) {
+        times = time_access(warp, number, {.instruction = instruction, .addresses = state.addresses, .mask = loads}, 0,
+                            now);
+        loaded = times.done;
+    }
     instruction.kind = AccessKind::store;
     instruction.space = Space::shared;
     times = time_access(warp, number, {.instruction = instruction, .addresses = state.shared_addresses, .mask = mask},
