@@ -119,7 +119,7 @@ std::string load_complaint(const Machine& machine, const std::string& mnemonic) 
     KernelBuilder k("loads", kTarget);
     const Reg a = k.reg(Type::u32);
     k(mnemonic, a, 1, 2);
-    return message_of([&] { (void)gpu->load(k.text()); });
+    return message_of([&] { (void)gpu->load(k.text())->kernel("loads"); });
 }
 
 TEST(TransactionSizes, RefuseAnEmptyListAndAcceptLargeSizes) {
