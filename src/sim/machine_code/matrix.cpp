@@ -116,7 +116,7 @@ struct Split {
 
 template <int bits>
 Split split(double value) {
-    if (value == 0) return {};
+    if (value == 0 || !std::isfinite(value)) return {};
     int exponent = 0;
     const double fraction = std::frexp(value, &exponent);  // from 0.5 to 1
     return {static_cast<std::int32_t>(std::ldexp(fraction, bits + 1)), exponent - 1};
@@ -144,6 +144,7 @@ float cut_off(std::int64_t sum, int exponent) {
 
 /// Rows of A and columns of B as tensor cores add them up.
 struct Factors {
+    bool finite = true;
     std::array<std::array<Split, kMostDepth>, kRows> a{};
     std::array<std::array<Split, kMostDepth>, kColumns> b{};
 };
@@ -152,9 +153,15 @@ Factors factors_of(const Matrices& matrices, const Multiplication& what) {
     Factors factors;
     const auto depth = static_cast<std::size_t>(what.depth);
     for (std::size_t row = 0; row < static_cast<std::size_t>(what.rows); ++row)
-        for (std::size_t k = 0; k < depth; ++k) factors.a[row][k] = split<kFactorBits>(matrices.a[row][k]);
+        for (std::size_t k = 0; k < depth; ++k) {
+            factors.a[row][k] = split<kFactorBits>(matrices.a[row][k]);
+            factors.finite &= std::isfinite(matrices.a[row][k]);
+        }
     for (std::size_t column = 0; column < kColumns; ++column)
-        for (std::size_t k = 0; k < depth; ++k) factors.b[column][k] = split<kFactorBits>(matrices.b[column][k]);
+        for (std::size_t k = 0; k < depth; ++k) {
+            factors.b[column][k] = split<kFactorBits>(matrices.b[column][k]);
+            factors.finite &= std::isfinite(matrices.b[column][k]);
+        }
     return factors;
 }
 
@@ -196,7 +203,7 @@ void multiply(Warp& warp, const Step& step, std::uint32_t mask) {
             std::uint32_t halves = 0;
             for (int i = 0; i < 2; ++i) {
                 const int row = lane / 4 + 8 * group, column = lane % 4 * 2 + i;
-                const double sum = sum_of(matrices, row, column, what.depth);
+                const double sum = aligns && factors.finite ? 0.0 : sum_of(matrices, row, column, what.depth);
                 if (what.wide) {
                     const int word = 2 * group + i;
                     const std::uint32_t before = warp.view(step, 2, word)[lane];
