@@ -1,6 +1,6 @@
-// Says of every form that the decoder knows whether it is executed, and with what it was compared. forms.txt has a line
-// for each row of the instruction table. The test fails where it lacks a row, or says something else of it. With
-// GPUTOMO_UPDATE_FORMS set in the environment the test writes the file.
+// This test says of each row of the instruction table whether it is executed, and with what it was compared. It fails
+// where forms.txt lacks a row, or says something else of it. With GPUTOMO_UPDATE_FORMS set in the environment it writes
+// that file.
 #include "capture/decompress.hpp"
 #include "capture/fatbin.hpp"
 #include "device/cubin.hpp"
