@@ -28,10 +28,15 @@ machine::Machine without_units() {
     return machine;
 }
 
-launch::Launch captured(const std::string& folder) {
-    const auto capture = capture::load(std::string(GPUTOMO_SOURCE_DIR) + "/recordings/own/atomics/" + folder);
-    return launch::captured_launch(capture, capture.launches.at(0));
-}
+/// The launch reads its memory from the capture.
+struct Captured {
+    explicit Captured(const std::string& folder)
+        : capture(capture::load(std::string(GPUTOMO_SOURCE_DIR) + "/recordings/own/atomics/" + folder)),
+          launch(launch::captured_launch(capture, capture.launches.at(0))) {}
+
+    const capture::Capture capture;
+    const launch::Launch launch;
+};
 
 struct Measured {
     std::string folder;
@@ -41,18 +46,18 @@ struct Measured {
 const Measured kOneAddress{"e2f886e22814", 117'512};
 
 TEST(MetAtomics, OfFloatsOnOneAddressLimitTheLaunch) {
-    const auto launch = captured(kOneAddress.folder);
-    const auto predicted = predict(launch, {h200(), "h200"}, {});
+    const Captured captured(kOneAddress.folder);
+    const auto predicted = predict(captured.launch, {h200(), "h200"}, {});
     EXPECT_NEAR(predicted.time.cycles / kOneAddress.cycles, 1, 0.1);
     ASSERT_TRUE(predicted.limiter);
     EXPECT_EQ(predicted.limiter->resource, "atomics to one sector");
-    EXPECT_NEAR(simulate(launch, {h200(), "h200"}, {}).time.cycles / kOneAddress.cycles, 1, 0.1);
+    EXPECT_NEAR(simulate(captured.launch, {h200(), "h200"}, {}).time.cycles / kOneAddress.cycles, 1, 0.1);
 }
 
 TEST(MetAtomics, WhoseTimeIsNotDescribedAreWarnedOf) {
-    const auto launch = captured(kOneAddress.folder);
-    for (const Answer& found :
-         {predict(launch, {without_units(), "h200"}, {}), simulate(launch, {without_units(), "h200"}, {})}) {
+    const Captured captured(kOneAddress.folder);
+    for (const Answer& found : {predict(captured.launch, {without_units(), "h200"}, {}),
+                                simulate(captured.launch, {without_units(), "h200"}, {})}) {
         EXPECT_THAT(found.warnings, Contains(HasSubstr("The experiment atomic_contention finds it")));
         EXPECT_THAT(found.assumptions, Contains(HasSubstr("accesses.l2_atomic.units")));
     }
@@ -60,17 +65,17 @@ TEST(MetAtomics, WhoseTimeIsNotDescribedAreWarnedOf) {
 
 /// Integers to 2^20 addresses, which hardly meet.
 TEST(MetAtomics, ThatAreFewNeedNoWarning) {
-    const auto launch = captured("982eceda1950");
-    const auto found = predict(launch, {without_units(), "h200"}, {});
+    const Captured captured("982eceda1950");
+    const auto found = predict(captured.launch, {without_units(), "h200"}, {});
     EXPECT_THAT(found.warnings, Not(Contains(HasSubstr("meet"))));
 }
 
 /// Loops of compare and swap, in global memory (swap_loop) and in shared memory (shared_one).
 TEST(MetAtomics, OfLoopsThatBeginAgainAreWarnedOf) {
     for (const std::string folder : {"4e76653dbcf7", "7fbab5d27552"}) {
-        const auto launch = captured(folder);
-        EXPECT_THAT(predict(launch, {h200(), "h200"}, {}).warnings, Contains(HasSubstr("compare-and-swap")));
-        EXPECT_THAT(simulate(launch, {h200(), "h200"}, {}).warnings, Contains(HasSubstr("compare-and-swap")));
+        const Captured captured(folder);
+        EXPECT_THAT(predict(captured.launch, {h200(), "h200"}, {}).warnings, Contains(HasSubstr("compare-and-swap")));
+        EXPECT_THAT(simulate(captured.launch, {h200(), "h200"}, {}).warnings, Contains(HasSubstr("compare-and-swap")));
     }
 }
 

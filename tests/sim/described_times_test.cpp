@@ -150,7 +150,7 @@ Machine partitioned_machine() {
     m.caches["l2"].latency_range = {};
     m.caches["l2"].partitions.set(2);
     m.caches["l2"].far_latency.set(220);
-    m.caches["l2"].fabric_bytes_per_cycle.set(2);
+    m.caches["l2"].fabric_bytes_per_cycle.set(20);
     m.memory.channel_bytes_per_cycle = {};
     m.memory.channel_banks = {};
     m.memory.peak_bandwidth.set(24);

@@ -108,6 +108,7 @@ using LoadStore423 = LoadStoreOfGt200;
 TEST_F(LoadStore423, AnAccessWaitsForTheBanks) {
     (void)sm.access({.space = ptx::Space::shared}, 100, 0, 64, 0xFFFF);  // 16 ways of 2 cycles
     EXPECT_EQ(sm.unit.state.banks_free[0], 132);
+    sm.returning = {};  // of another warp
     EXPECT_EQ(sm.access({.space = ptx::Space::shared}, 110, 0, 4, 0xFFFF).done, 132 + 38);
 }
 
@@ -182,6 +183,7 @@ using LoadStore410 = LoadStoreOfHopper;
 TEST_F(LoadStore410, ScatteredLoadsOfAllWarpsWaitForTheBanksOfTheStorage) {
     EXPECT_EQ(sm.access({}, 100, 0x10000, 128).warp_free, 131) << "32 words of one bank";
     EXPECT_EQ(memory.accesses.back().when, 131) << "not 20 cycles apart, which only DRAM costs";
+    sm.returning = {};  // of another warp
     const auto next = sm.access({}, 110, 0x80000, 4);
     EXPECT_EQ(memory.accesses.back().when, 132) << "after the words of the other warp";
     EXPECT_EQ(next.done, 432);
