@@ -1,8 +1,12 @@
 #include "answer/predict.hpp"
 
+#include "answer/simulate.hpp"
 #include "launch/prepared_launch.hpp"
 #include "predict/launch/launch_prediction.hpp"
+#include "sim/sm/sampling_plan.hpp"
 #include "units/error.hpp"
+
+#include <fmt/format.h>
 
 #include <utility>
 
@@ -63,9 +67,32 @@ Work work_of(const predict::LaunchPrediction& predicted) {
             .caches = {}};
 }
 
-}  // namespace
+/// The answer where sampled blocks do not stand for the launch.
+Answer simulated_instead(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling,
+                         const launch::DependentLaunch& dependent) {
+    SimulationRequest request{.seed = sampling.seed,
+                              .time_limit = sampling.time_limit,
+                              .sampling = sim::SamplingPlan{sampling.most_simulated},
+                              .most_instructions = sampling.most_simulated};
+    try {
+        Answer answer = simulate(launch, gpu, request);
+        answer.warnings.insert(
+            answer.warnings.begin(),
+            fmt::format("simulated, not predicted: {}. A prediction from sampled blocks does not know "
+                        "how long they wait or what they do. The time between two looks at memory may "
+                        "differ from the GPU's, so that waits may be off by a factor of 2",
+                        dependent.why()));
+        return answer;
+    } catch (const sim::InstructionLimitError&) {
+        throw InputError(
+            fmt::format("kernel '{}': {}. Sampled blocks do not tell how long that takes, and a simulation "
+                        "executes more than {} warp instructions. Use `gputomo simulate` with a long "
+                        "--time-limit, or a smaller problem",
+                        launch.kernel, dependent.why(), sampling.most_simulated));
+    }
+}
 
-Answer predict(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling) {
+Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling) {
     auto predicted = predict::predict_launch(profile_of(launch, gpu, sampling), gpu.machine, gpu.origin);
     Answer answer{.method = Method::predict,
                   .launch = {predicted.kernel, launch.grid, launch.block, launch.dynamic_shared},
@@ -89,6 +116,16 @@ Answer predict(const launch::Launch& launch, const Gpu& gpu, const launch::Sampl
     if (!launch.not_proven.empty())
         answer.warnings.push_back("the reduction of the capture may have changed the launch: " + launch.not_proven);
     return answer;
+}
+
+}  // namespace
+
+Answer predict(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling) {
+    try {
+        return predicted(launch, gpu, sampling);
+    } catch (const launch::DependentLaunch& dependent) {
+        return simulated_instead(launch, gpu, sampling, dependent);
+    }
 }
 
 }  // namespace gputomo::answer

@@ -8,7 +8,8 @@
 
 namespace gputomo::answer {
 
-/// Executes sampled blocks with the memory of the launch, then gives them a time on the described GPU.
+/// Executes sampled blocks with the memory of the launch, then gives them a time on the described GPU. A launch whose
+/// blocks or warps wait for each other is simulated instead: the answer's method and a warning say so.
 ///
 /// Throws InputError that names what the launch or the description lacks, Error where the kernel fails, and
 /// TimeLimitError where not even one block ends in time.

@@ -75,6 +75,7 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
     const auto device = sim::make_device(gpu.machine, {.id = gpu.origin, .seed = request.seed});
     launch::PlacedLaunch placed(*device, launch);
     device->sample(plan);
+    device->limit_instructions(request.most_instructions);
     (void)placed.run(request.time_limit);
     const auto& blocks = device->sampled_blocks();
     Answer answer{.method = Method::simulate,

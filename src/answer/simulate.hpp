@@ -18,8 +18,10 @@ struct SimulationRequest {
     std::uint64_t seed = 1;
     std::chrono::milliseconds time_limit{60'000};
     std::optional<sim::SamplingPlan> sampling{};  ///< nullopt simulates all blocks
-    bool compares_results = false;                ///< which needs all blocks
-    launch::Tolerance tolerance{};                ///< of that comparison
+    /// Warp instructions after which the simulation is given up with sim::InstructionLimitError; nullopt: never.
+    std::optional<std::uint64_t> most_instructions{};
+    bool compares_results = false;  ///< which needs all blocks
+    launch::Tolerance tolerance{};  ///< of that comparison
     /// Sees memory after the launch, which needs all blocks.
     std::function<void(const launch::PlacedLaunch&)> after{};
 };

@@ -191,6 +191,7 @@ public:
         return state;
     }
     void sample(std::optional<SamplingPlan> plan) override { sampling_ = plan; }
+    void limit_instructions(std::optional<std::uint64_t> most) override { most_instructions_ = most; }
     [[nodiscard]] const SampledBlocks& sampled_blocks() const override { return sampled_; }
     [[nodiscard]] const Counters& counters() const override { return counters_; }
     [[nodiscard]] const ExecutedCode& executed_code() const override { return executed_; }
@@ -233,6 +234,7 @@ private:
     Counters counters_;
     ExecutedCode executed_;
     std::optional<SamplingPlan> sampling_;
+    std::optional<std::uint64_t> most_instructions_;
     SampledBlocks sampled_;
     bool memory_is_incomplete_ = false;
 };
@@ -283,7 +285,8 @@ LaunchSetup Gpu::setup_of(const device::Launch& launch, std::uint64_t frame_byte
             .clock_offsets = clock_offsets_,
             .start_ns = now_ns_,
             .local_address = local_memory(frame_bytes),
-            .sampling = sampling_};
+            .sampling = sampling_,
+            .most_instructions = most_instructions_};
 }
 
 device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& launch) {

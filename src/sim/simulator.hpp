@@ -45,6 +45,9 @@ public:
     /// From now on, launches are sampled as the plan says; without one they are simulated as a whole, as they are from
     /// the start. A sampled launch leaves memory incomplete: copy_to_host() then throws DeviceError.
     virtual void sample(std::optional<SamplingPlan> plan) = 0;
+    /// From now on, a launch that executes more warp instructions ends with an InstructionLimitError; with nullopt none
+    /// does. A limit of instructions gives the same result on a slow computer.
+    virtual void limit_instructions(std::optional<std::uint64_t> most) = 0;
     /// How much of the last finished launch was simulated.
     [[nodiscard]] virtual const SampledBlocks& sampled_blocks() const = 0;
     /// Counters of the last finished launch.

@@ -1,8 +1,8 @@
 // Finds blocks that load what other blocks write.
 #pragma once
 
-#include "launch/profile/grid_footprint.hpp"
 #include "launch/memory_range.hpp"
+#include "launch/profile/grid_footprint.hpp"
 
 #include <cstddef>
 #include <cstdint>

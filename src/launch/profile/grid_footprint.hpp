@@ -1,8 +1,8 @@
 // Estimates from a few blocks how many different bytes all blocks of a grid touch.
 #pragma once
 
-#include "launch/profile/launch_profile.hpp"
 #include "launch/memory_range.hpp"
+#include "launch/profile/launch_profile.hpp"
 
 #include <cstddef>
 #include <cstdint>

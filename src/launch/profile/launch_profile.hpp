@@ -33,14 +33,14 @@ struct ProfiledStep {
     std::uint64_t address = 0;  ///< bytes from the kernel's first instruction
     std::string text;
     StepKind kind = StepKind::compute;
-    int unit = -1;           ///< index into LaunchProfile::units; -1: none but an issue slot
-    double interval = 0;     ///< cycles for which a warp occupies a scheduler's share of the unit, or the SM's unit
-    double latency = 0;      ///< cycles to the result, of what is no memory access
-    double slots = 1;        ///< issue slots
+    int unit = -1;        ///< index into LaunchProfile::units; -1: none but an issue slot
+    double interval = 0;  ///< cycles for which a warp occupies a scheduler's share of the unit, or the SM's unit
+    double latency = 0;   ///< cycles to the result, of what is no memory access
+    double slots = 1;     ///< issue slots
     costs::OperandReads reads{};
-    bool goes_on = false;    ///< its warp is the first to issue in the next cycle
-    std::uint8_t stall = 1;  ///< cycles until the next instruction of the warp
-    std::uint8_t waits = 0;  ///< dependence barriers that have to be released, as bits
+    bool goes_on = false;                  ///< its warp is the first to issue in the next cycle
+    std::uint8_t stall = 1;                ///< cycles until the next instruction of the warp
+    std::uint8_t waits = 0;                ///< dependence barriers that have to be released, as bits
     std::uint8_t written = kNoDependence;  ///< the barrier that its result releases
     std::uint8_t read = kNoDependence;     ///< the barrier that is released when its operands were read
     std::uint8_t barrier = kNoDependence;  ///< of a wait
@@ -97,6 +97,9 @@ struct WarpEvent {
     std::uint32_t access = kNoAccess;  ///< into BlockTrace::accesses
 };
 
+/// Waves of blocks of an SM that are replayed. The second half of them tells how long further blocks take.
+inline constexpr std::uint64_t kReplayedWaves = 4;
+
 /// All that a block executed, warp by warp.
 struct BlockTrace {
     std::uint64_t block = 0;
@@ -143,9 +146,12 @@ struct LaunchProfile {
     std::vector<BlockCounts> sampled;  ///< each executed block once
     /// Blocks of whole SMs, in the order in which each SM starts them. Each list is one SM.
     std::vector<std::vector<BlockTrace>> sms;
+    /// How many blocks each of these SMs runs in all; empty where block i runs on SM i modulo the number of SMs.
+    std::vector<double> blocks_of_sms;
     /// The longest sampled block, where it executes far more than those of `sms`; otherwise empty.
     std::vector<BlockTrace> longest;
     GridFootprint footprint;
+    double constant_bytes = 0;                 ///< that the sampled blocks read with an index, in lines of 64 bytes
     std::vector<AtomicSector> atomic_sectors;  ///< those that sampled blocks touched
     double scattered_atomics = 0;              ///< requests from all other sectors
     /// Share of the compare-and-swap requests that ask for an address that other warps swap as well.

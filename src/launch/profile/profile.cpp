@@ -1,9 +1,12 @@
 #include "launch/profile/profile.hpp"
 
 #include "launch/profile/atomic_sectors.hpp"
+#include "launch/profile/dependence.hpp"
 #include "launch/profile/exchange.hpp"
 #include "launch/profile/grid_footprint.hpp"
 #include "launch/profile/recorder.hpp"
+#include "launch/profile/resident_profile.hpp"
+#include "launch/profile/saved_memory.hpp"
 #include "launch/profile/steps.hpp"
 #include "sim/sm/residency.hpp"
 #include "units/error.hpp"
@@ -12,9 +15,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace gputomo::launch {
@@ -22,8 +27,6 @@ namespace {
 
 /// SMs whose blocks are replayed.
 constexpr std::size_t kReplayedSms = 3;
-/// Waves of blocks of an SM that are replayed. The second half of them tells how long further blocks take.
-constexpr std::uint64_t kReplayedWaves = 4;
 /// Fewer blocks do not tell how much blocks differ.
 constexpr std::size_t kLeastBlocks = 8;
 /// Executed warp instructions up to which further blocks are executed although the means are stable, because a few long
@@ -31,11 +34,48 @@ constexpr std::size_t kLeastBlocks = 8;
 /// fewer instructions, and at most as many blocks, are executed.
 constexpr double kThorough = 4e6;
 constexpr std::uint64_t kMostBlocks = 1 << 14;
-/// Share of loaded sectors that other blocks write above which blocks that differ are refused. A grid that updates one
-/// array has less, unless its blocks read all over it.
-constexpr double kDependent = 0.5;
+/// Relative change of a block's instructions or accesses, once other blocks have run before it, from which on its work
+/// depends on them. A smaller one is within what is known of the mean anyway.
+constexpr double kOtherWork = 0.01;
+/// Share of the instructions of a sampling that one block may execute again to compare bytes. A larger one leaves none
+/// for others.
+constexpr double kWatched = 0.125;
+/// Reads in a row of the same value after which a block that is executed alone may wait for another one, so that all
+/// are executed together. A smaller number does that more often, and a larger one takes longer.
+constexpr std::uint32_t kPollsAlone = 4096;
+/// Blocks whose work is compared.
+constexpr std::size_t kComparedBlocks = 4;
 /// A block that executes as many times the instructions of those that were recorded is recorded too.
 constexpr double kLonger = 1.5;
+
+constexpr std::string_view kAlone =
+    "each sampled block starts with the memory as it is before the launch: no block was seen to read what another one "
+    "writes";
+
+/// Shows an observer what a block does, and keeps what it overwrites.
+class Watched final : public sim::machine_code::Observer {
+public:
+    /// `left` counts the instructions that may still be executed.
+    Watched(sim::machine_code::Observer& observer, SavedMemory& saved, std::size_t& left)
+        : observer_(observer), saved_(saved), left_(left) {}
+    void execute(std::size_t step, std::uint32_t lanes, std::uint32_t mask) override {
+        if (left_ == 0) throw Interruption{Interruption::Why::instructions};
+        --left_;
+        observer_.execute(step, lanes, mask);
+    }
+    void access(sim::machine_code::Space space, sim::machine_code::Access access, std::uint64_t offset,
+                std::uint64_t bytes) override {
+        using enum sim::machine_code::Access;
+        if (space == sim::machine_code::Space::global && access != read) saved_.save(offset, bytes);
+        observer_.access(space, access, offset, bytes);
+    }
+    bool end_block(std::uint64_t index) override { return observer_.end_block(index); }
+
+private:
+    sim::machine_code::Observer& observer_;
+    SavedMemory& saved_;
+    std::size_t& left_;
+};
 
 class Profiler {
 public:
@@ -46,23 +86,20 @@ public:
           sampling_(sampling),
           sms_(static_cast<std::uint64_t>(machine.topology.sms.value_or(1))),
           deadline_(Recorder::Clock::now() + sampling.time_limit),
-          recorder_(prepared.program(), machine, prepared.memory(), (launch_.block.count() + kWarpSize - 1) / kWarpSize,
+          saved_(prepared.memory()),
+          recorder_(prepared.program(), machine, saved_, (launch_.block.count() + kWarpSize - 1) / kWarpSize,
                     deadline_),
           random_(sampling.seed),
-          exchange_(prepared.buffers()) {}
+          exchange_(prepared.buffers()),
+          left_to_watch_(static_cast<std::size_t>(sampling.most_instructions)) {}
 
     LaunchProfile run() {
         fill_launch();
-        trace_sms();
-        sample();
-        record_longest();
-        find_footprint();
-        fill_means();
-        refuse_dependent_blocks();
+        if (prepared_.program().uses_grid_barrier)
+            hand_over("the blocks of a cooperative launch meet at barriers of the whole grid");
+        execute_alone();
+        follow_dependences();
         add_steps(prepared_.program(), machine_, profile_);
-        profile_.assumptions.emplace_back(
-            "each sampled block starts with the memory as it is before the launch: what other blocks of the launch "
-            "write is not seen");
         return std::move(profile_);
     }
 
@@ -107,11 +144,52 @@ private:
             profile_.residency_limit = "threads of an SM";
     }
 
-    /// Executes a block. Returns false where time or space ran out; what the block did until then is dropped.
-    bool execute(std::uint64_t block, bool trace) {
+    /// Each block with the memory as it is before the launch.
+    void execute_alone() {
+        if (has_counters() && depends_at_once()) return;
+        trace_sms();
+        if (profile_.sms.empty()) {
+            if (!waits_forever_) refuse();
+            return;
+        }
+        note_missing();
+        sample();
+        record_longest();
+        find_footprint();
+        fill_means();
+    }
+
+    /// Whether the code has atomic instructions on global memory that return what they found.
+    [[nodiscard]] bool has_counters() const {
+        const auto accesses = sim::machine_code::visible_accesses(prepared_.program());
+        for (std::size_t at = 0; at < accesses.kind.size(); ++at)
+            if (accesses.reads_global[at] && accesses.kind[at] == sim::machine_code::Visible::read_and_write)
+                return true;
+        return false;
+    }
+
+    /// Whether two blocks show that all have to be executed together. Each block alone may do the work of all others,
+    /// so that sampling more of them would take long.
+    bool depends_at_once() {
+        if (profile_.blocks == 1 || !execute(0, false) || !execute(1, false)) return false;
+        found_ = find();
+        return found_ &&
+               (estimated_instructions() <= sampling_.most_instructions || changes_work(shared_.shared(), *found_));
+    }
+
+    std::optional<Dependence> find() {
+        return find_dependence(prepared_.program(), shared_.shared(),
+                               [this](auto block, auto& observer) { return watch(block, observer); });
+    }
+
+    /// Executes a block. Returns false where time or space ran out, or it waits forever; what the block did until then
+    /// is dropped.
+    bool execute(std::uint64_t block, bool trace, bool keeps_memory = false) {
         auto launch = launch_;
         launch.blocks = {block};
         launch.observer = &recorder_;
+        launch.watches_waits = true;
+        launch.most_polls = most_polls_;
         const std::size_t most =
             trace ? sampling_.most_events - std::min(events_, sampling_.most_events) : sampling_.most_events;
         recorder_.begin(block, trace, most);
@@ -119,14 +197,25 @@ private:
         try {
             executed = sim::machine_code::run(prepared_.program(), launch, prepared_.memory());
         } catch (const Interruption& interruption) {
-            recorder_.restore();
+            saved_.restore();
             stopped_ = interruption.why();
             return false;
+        } catch (const sim::machine_code::WaitsForever& waits) {
+            saved_.restore();
+            if (!waits.wait().certain && profile_.blocks == 1) {
+                // It reads one address for another reason.
+                most_polls_ = 0;
+                return execute(block, trace, keeps_memory);
+            }
+            waits_forever_ = waits.wait();
+            stopped_ = Interruption::Why::waits;
+            return false;
         } catch (...) {
-            recorder_.restore();
+            saved_.restore();
             throw;
         }
-        recorder_.restore();
+        if (!keeps_memory) saved_.restore();
+        sim::machine_code::add_waits(waits_, executed.waits);
         if (!known_.insert(block).second) return true;
         for (std::size_t i = 0; i < executed.warp_instructions.size(); ++i) {
             profile_.executed[i] += static_cast<double>(executed.warp_instructions[i]);
@@ -136,6 +225,8 @@ private:
         executed_ += recorder_.counts().instructions;
         exchange_.add(recorder_.loaded(), recorder_.written());
         atomics_.add(block, recorder_.atomics());
+        const std::array read{&recorder_.loaded(), &recorder_.observed()};
+        shared_.add(block, read, recorder_.written());
         all_.read.insert(recorder_.read().begin(), recorder_.read().end());
         all_.written.insert(recorder_.written().begin(), recorder_.written().end());
         return true;
@@ -162,8 +253,8 @@ private:
             if (traced.empty()) profile_.sms.pop_back();
             if (stopped_) break;
         }
-        if (profile_.sms.empty()) refuse();
-        note_missing();
+        // What was recorded leaves no room for another block; a block without a record has all of it.
+        if (stopped_ == Interruption::Why::instructions && !profile_.sms.empty()) stopped_.reset();
     }
 
     void note_missing() {
@@ -176,21 +267,12 @@ private:
                             first.size(), std::min<std::uint64_t>(profile_.resident_blocks, blocks)));
     }
 
-    /// What a block executes depends on when it sees what others write.
-    void refuse_dependent_blocks() const {
-        if (profile_.stable || profile_.exchanged < kDependent) return;
-        throw InputError(
-            fmt::format("kernel '{}': its blocks cannot be executed one by one: {:.0f}% of the sectors that they load "
-                        "lie where other blocks write, and some execute far more than others. Use `gputomo simulate`",
-                        profile_.kernel, 100 * profile_.exchanged));
-    }
-
     [[noreturn]] void refuse() const {
         if (stopped_ == Interruption::Why::instructions)
             throw InputError(
-                fmt::format("kernel '{}': block 0 executes more than {} warp instructions, or never ends; "
+                fmt::format("kernel '{}': block {} executes more than {} warp instructions, or never ends; "
                             "expected fewer. Use `gputomo simulate`, or a smaller problem",
-                            profile_.kernel, sampling_.most_events));
+                            profile_.kernel, recorder_.counts().block, sampling_.most_events));
         throw TimeLimitError(fmt::format("kernel '{}': block 0 did not end within {} ms; give a larger --time-limit",
                                          profile_.kernel, sampling_.time_limit.count()));
     }
@@ -206,6 +288,7 @@ private:
             if (!known_.contains(block)) (void)execute(block, false);
         }
         if (is_stable()) sample_for_long_blocks();
+        if (stopped_ == Interruption::Why::instructions) refuse();
         profile_.error = error();
         profile_.stable = known_.size() == profile_.blocks || profile_.error <= sampling_.wanted_error;
         if (stopped_ == Interruption::Why::time)
@@ -296,8 +379,134 @@ private:
         for (auto& each : profile_.threads) each /= count;
         profile_.exchanged = exchange_.share();
         atomics_.fill(profile_);
+        profile_.constant_bytes = static_cast<double>(recorder_.constants().size() * kConstantGranule);
         if (const auto stores = machine_.accesses.find("l2_store"); stores != machine_.accesses.end())
             profile_.partial_store = stores->second.partial_cost.value_or(1);
+    }
+
+    // ---- blocks that depend on each other
+
+    void follow_dependences() {
+        if (waits_forever_) {
+            if (profile_.blocks == 1)
+                throw InputError(fmt::format("kernel '{}': its only block never ends: {}, and nothing changes it",
+                                             profile_.kernel, text_of(*waits_forever_)));
+            return execute_together(fmt::format("{}, which only another block can change", text_of(*waits_forever_)));
+        }
+        const auto* const waited = sim::machine_code::most_certain(waits_);
+        if (waited != nullptr && waited->certain)
+            hand_over(fmt::format("warps of a block wait for each other: {}", text_of(*waited)));
+        if (const auto at = first_phase_check())
+            hand_over(fmt::format("warps wait at barriers in shared memory for each other or for copies ({})",
+                                  sim::machine_code::text_of(prepared_.program(), *at)));
+        if (!found_) found_ = find();
+        if (!found_) {
+            profile_.assumptions.emplace_back(kAlone);
+            if (!watched_whole_)
+                profile_.warnings.emplace_back(
+                    "blocks are too long to find out whether one reads bytes that another one writes; they use the "
+                    "same "
+                    "sectors. If they depend on each other, the prediction may be far off");
+            else if (known_.size() == profile_.blocks)
+                profile_.exchanged = 0;
+            return;
+        }
+        const std::string why = launch::text_of(prepared_.program(), *found_);
+        if (estimated_instructions() > sampling_.most_instructions && !changes_work(shared_.shared(), *found_))
+            return note_same_work(why);
+        execute_together(why);
+    }
+
+    [[nodiscard]] std::string text_of(const sim::machine_code::Wait& wait) const {
+        return sim::machine_code::text_of(prepared_.program(), wait);
+    }
+
+    [[nodiscard]] double estimated_instructions() const {
+        return mean_instructions() * static_cast<double>(profile_.blocks);
+    }
+
+    /// The first instruction that asks whether a phase of a barrier in shared memory has ended.
+    [[nodiscard]] std::optional<std::size_t> first_phase_check() const {
+        const auto& steps = prepared_.program().steps;
+        for (std::size_t at = 0; at < steps.size(); ++at)
+            if (profile_.executed[at] > 0 && sim::machine_code::checks_phase(steps[at])) return at;
+        return {};
+    }
+
+    /// Executes a block for another observer than the recorder.
+    bool watch(std::uint64_t block, sim::machine_code::Observer& observer) {
+        auto launch = launch_;
+        launch.blocks = {block};
+        const std::size_t most =
+            std::min(left_to_watch_, static_cast<std::size_t>(kWatched * sampling_.most_instructions));
+        std::size_t left = most;
+        Watched watched(observer, saved_, left);
+        launch.observer = &watched;
+        launch.watches_waits = true;
+        bool complete = true;
+        try {
+            (void)sim::machine_code::run(prepared_.program(), launch, prepared_.memory());
+        } catch (const Interruption&) {
+            complete = false;
+        } catch (const sim::machine_code::WaitsForever&) {
+            complete = false;
+        } catch (...) {
+            saved_.restore();
+            throw;
+        }
+        saved_.restore();
+        left_to_watch_ -= most - left;
+        watched_whole_ = watched_whole_ && complete;
+        return complete;
+    }
+
+    /// Whether blocks execute something else once blocks have run that write what they read.
+    [[nodiscard]] bool changes_work(const std::vector<SharedSector>& sectors, const Dependence& found) {
+        std::vector<SharedSector> compared{{0, found.reader, found.writer}};
+        const std::size_t step = std::max<std::size_t>(1, sectors.size() / kComparedBlocks);
+        for (std::size_t i = 0; i < sectors.size(); i += step) compared.push_back(sectors[i]);
+        for (const SharedSector& pair : compared) {
+            if (!execute(pair.reader, false)) return true;
+            const BlockCounts alone = recorder_.counts();
+            if (!execute(pair.writer, false, true) || !execute(pair.reader, false)) return true;
+            const BlockCounts after = recorder_.counts();
+            for (const auto field :
+                 {&BlockCounts::instructions, &BlockCounts::thread_instructions, &BlockCounts::transactions})
+                if (std::abs(after.*field - alone.*field) > kOtherWork * alone.*field) return true;
+        }
+        return false;
+    }
+
+    void note_same_work(const std::string& why) {
+        profile_.exchanged = 0;
+        profile_.assumptions.push_back(fmt::format(
+            "{}: each sampled block starts with the memory as it is before the launch, and executed the same "
+            "when the other block had run before it",
+            why));
+    }
+
+    /// All blocks, because what they do depends on others.
+    void execute_together(const std::string& why) {
+        ResidentOutcome outcome;
+        try {
+            outcome = profile_resident(prepared_, machine_, sampling_, chosen_sms(), profile_);
+        } catch (const sim::machine_code::WaitsForever& forever) {
+            throw InputError(fmt::format("{}; expected blocks that fit the GPU at once and end", forever.what()));
+        }
+        if (outcome.wait) hand_over(fmt::format("blocks wait for each other: {}", text_of(*outcome.wait)));
+        if (!outcome.complete) hand_over(why);
+        stopped_.reset();
+        std::erase_if(profile_.assumptions, [](const std::string& text) { return text.starts_with("only "); });
+        profile_.warnings.clear();
+        profile_.assumptions.push_back(
+            fmt::format("{}: all blocks were executed together, in an order that the GPU could have", why));
+    }
+
+    [[noreturn]] void hand_over(const std::string& why) const {
+        throw DependentLaunch(
+            fmt::format("kernel '{}': {}. Sampled blocks do not tell how long that takes. Use `gputomo simulate`",
+                        profile_.kernel, why),
+            why);
     }
 
     const PreparedLaunch& prepared_;
@@ -306,16 +515,24 @@ private:
     Sampling sampling_;
     std::uint64_t sms_;
     Recorder::Clock::time_point deadline_;
+    SavedMemory saved_;
     Recorder recorder_;
     std::mt19937_64 random_;
     BlockSectors all_;  ///< of all executed blocks
     Exchange exchange_;
     AtomicSectors atomics_;
+    SharedSectors shared_;
+    std::size_t left_to_watch_;  ///< instructions that may be executed to compare bytes
+    bool watched_whole_ = true;  ///< no block was too long for that
+    std::optional<Dependence> found_;
     LaunchProfile profile_;
     std::set<std::uint64_t> known_;
     std::size_t events_ = 0;
     double executed_ = 0;  ///< warp instructions of the sampled blocks
+    std::uint32_t most_polls_ = kPollsAlone;
     std::optional<Interruption::Why> stopped_;
+    std::optional<sim::machine_code::Wait> waits_forever_;  ///< in a block that was executed alone
+    std::vector<sim::machine_code::Wait> waits_;            ///< in those that ended
 };
 
 }  // namespace

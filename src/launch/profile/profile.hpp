@@ -4,13 +4,28 @@
 #include "launch/prepared_launch.hpp"
 #include "launch/profile/launch_profile.hpp"
 #include "machine/machine.hpp"
+#include "units/error.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace gputomo::launch {
+
+/// A launch for which sampled blocks do not stand: what they do, or how long they wait, depends on others. The message
+/// names the kernel, the reason and what to do.
+class DependentLaunch : public InputError {
+public:
+    DependentLaunch(const std::string& what, std::string why) : InputError(what), why_(std::move(why)) {}
+    /// "warp 0 of block 1 waits for another block: ..."
+    [[nodiscard]] const std::string& why() const { return why_; }
+
+private:
+    std::string why_;
+};
 
 struct Sampling {
     std::uint64_t seed = 1;
@@ -24,12 +39,18 @@ struct Sampling {
     std::size_t most_events = std::size_t{24} << 20;
     double wanted_error = 0.01;     ///< relative standard error of a block's instructions and accesses
     std::size_t most_blocks = 512;  ///< sampled beside those of whole SMs
+    /// Executed warp instructions after which the simulation of a launch whose blocks depend on each other is given up.
+    /// They take about a minute.
+    std::uint64_t most_simulated = 50'000'000;
 };
 
 /// Executes the blocks of the first, a middle and the last SM, then random blocks until the means are stable. Each
-/// block starts with the memory as it is before the launch, and memory is the same afterwards. Throws InputError where
-/// the block does not fit the GPU, and DeviceError where the kernel fails. Throws TimeLimitError where not even one
-/// block ends in time.
+/// block starts with the memory as it is before the launch, and memory is the same afterwards. Where a block reads what
+/// another one writes, all blocks are executed together instead, in an order that the GPU could have.
+///
+/// Throws InputError where the block does not fit the GPU, and DeviceError where the kernel fails. Throws
+/// DependentLaunch where blocks or warps wait for each other, or a large launch depends on the order of its blocks.
+/// Throws TimeLimitError where not even one block ends in time.
 [[nodiscard]] LaunchProfile profile_launch(const PreparedLaunch& launch, const machine::Machine& machine,
                                            const Sampling& sampling = {});
 

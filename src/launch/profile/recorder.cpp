@@ -35,12 +35,15 @@ bool skips_near(const sass::Instruction& instruction) {
     return instruction.operation == Opcode::LDGSTS && instruction.value(sass::Modifier::bypass) == 0;
 }
 
+/// Whether the instruction hands on what an atomic found in memory.
+bool returns_value(const sim::machine_code::Step& step) { return step.destination.reg != sass::kZeroRegister; }
+
 }  // namespace
 
 Recorder::Recorder(const sim::machine_code::MachineProgram& program, const machine::Machine& machine,
-                   const sim::DeviceMemory& memory, std::uint64_t warps_of_block, Clock::time_point deadline)
+                   SavedMemory& saved, std::uint64_t warps_of_block, Clock::time_point deadline)
     : program_(program),
-      memory_(memory),
+      saved_(saved),
       ports_(sim::load_ports_of(machine)),
       coalescers_(machine),
       warps_of_block_(warps_of_block),
@@ -65,17 +68,7 @@ void Recorder::begin(std::uint64_t block, bool trace, std::size_t most_events) {
     loaded_.clear();
     written_.clear();
     atomics_ = {};
-}
-
-void Recorder::restore() {
-    for (const auto& [address, content] : sectors_)
-        std::memcpy(memory_.resolve(address, content.size()), content.data(), content.size());
-    // No std::views::reverse, which Clang 14 and 15 do not compile with the standard library of GCC 12.
-    for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece)
-        std::memcpy(memory_.resolve(piece->first, piece->second.size()), piece->second.data(), piece->second.size());
-    sectors_.clear();
-    pieces_.clear();
-    saved_.clear();
+    observed_.clear();
 }
 
 void Recorder::turn(std::size_t warp) {
@@ -99,7 +92,7 @@ void Recorder::execute(std::size_t step, std::uint32_t /*lanes*/, std::uint32_t 
 void Recorder::access(Space space, Access access, std::uint64_t offset, std::uint64_t bytes) {
     switch (space) {
         case Space::global:
-            if (access != Access::read) save(offset, bytes);
+            if (access != Access::read) saved_.save(offset, bytes);
             return global_.add(offset, bytes, access);
         case Space::shared: return shared_.add(offset, bytes, access);
         case Space::local: return local_.add(offset, bytes, access);
@@ -111,23 +104,6 @@ void Recorder::access(Space space, Access access, std::uint64_t offset, std::uin
 bool Recorder::end_block(std::uint64_t /*index*/) {
     finish();
     return true;
-}
-
-void Recorder::save(std::uint64_t address, std::uint64_t bytes) {
-    const std::uint64_t sector = address / kTouchedSectorBytes;
-    const bool one = sector == (address + bytes - 1) / kTouchedSectorBytes;
-    if (one && !saved_.insert(sector).second) return;
-    const auto* const whole = one ? memory_.resolve(sector * kTouchedSectorBytes, kTouchedSectorBytes) : nullptr;
-    if (whole != nullptr) {
-        auto& [at, content] = sectors_.emplace_back();
-        at = sector * kTouchedSectorBytes;
-        std::memcpy(content.data(), whole, content.size());
-        return;
-    }
-    // The last bytes of an allocation: each write is kept.
-    if (one) saved_.erase(sector);
-    const auto* const from = memory_.resolve(address, bytes);
-    if (from != nullptr) pieces_.emplace_back(address, std::vector<std::byte>(from, from + bytes));
 }
 
 void Recorder::add_lines(const Accessed& accessed, bool global, WarpAccess& to) {
@@ -157,6 +133,7 @@ void Recorder::add_lines(const Accessed& accessed, bool global, WarpAccess& to) 
                                          static_cast<std::uint64_t>(std::countr_zero(bits));
             if (to.kind != AccessKind::store) read_.insert(sector);
             if (to.kind == AccessKind::load) loaded_.insert(sector);
+            if (to.kind == AccessKind::atomic && returns_value(program_.steps[step_])) observed_.insert(sector);
             if (to.kind != AccessKind::load) written_.insert(sector);
         }
     }
@@ -291,6 +268,11 @@ void Recorder::add_local(WarpAccess& to) {
 
 void Recorder::add_constant(WarpAccess& to) {
     to.stage = Stage::constants;
+    const auto& address = program_.steps[step_].address;
+    if (address.reg != sass::kZeroRegister || (address.has_uniform && address.uniform != sass::kZeroUniformRegister))
+        for (std::size_t i = 0; i < constant_.count; ++i)
+            constants_.insert(std::uint64_t{program_.steps[step_].bank} << 32 |
+                              constant_.address[i] / kConstantGranule);
     // The uniform datapath does not pass the port.
     if (tracing_ && !program_.steps[step_].uniform)
         (void)take_port(sim::PathKind::constant, coalescers_.constant, constant_, to);

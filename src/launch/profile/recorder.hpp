@@ -3,10 +3,10 @@
 
 #include "launch/profile/atomic_sectors.hpp"
 #include "launch/profile/launch_profile.hpp"
+#include "launch/profile/saved_memory.hpp"
 #include "machine/machine.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/machine_code/run.hpp"
-#include "sim/memory/device_memory.hpp"
 #include "sim/sm/load_ports.hpp"
 #include "sim/sm/shared_banks.hpp"
 
@@ -25,7 +25,7 @@ namespace gputomo::launch {
 /// Ends the execution of a block that takes too long or executes too much.
 class Interruption : public std::exception {
 public:
-    enum class Why : std::uint8_t { time, instructions };
+    enum class Why : std::uint8_t { time, instructions, waits };
     explicit Interruption(Why why) : why_(why) {}
     [[nodiscard]] Why why() const { return why_; }
     [[nodiscard]] const char* what() const noexcept override { return "a block executes too long"; }
@@ -34,17 +34,18 @@ private:
     Why why_;
 };
 
+/// Bytes of a line in the first cache of constants of all GPUs that were measured.
+inline constexpr std::uint64_t kConstantGranule = 64;
+
 class Recorder final : public sim::machine_code::Observer {
 public:
     using Clock = std::chrono::steady_clock;
 
-    Recorder(const sim::machine_code::MachineProgram& program, const machine::Machine& machine,
-             const sim::DeviceMemory& memory, std::uint64_t warps_of_block, Clock::time_point deadline);
+    Recorder(const sim::machine_code::MachineProgram& program, const machine::Machine& machine, SavedMemory& saved,
+             std::uint64_t warps_of_block, Clock::time_point deadline);
 
     /// The next block; `trace` also keeps all that it does, of at most `most_events` instructions.
     void begin(std::uint64_t block, bool trace, std::size_t most_events);
-    /// Gives memory the content that it had before the block.
-    void restore();
 
     void turn(std::size_t warp) override;
     void execute(std::size_t step, std::uint32_t lanes, std::uint32_t mask) override;
@@ -60,6 +61,10 @@ public:
     /// Sectors that the block read with other than atomic instructions.
     [[nodiscard]] const std::unordered_set<std::uint64_t>& loaded() const { return loaded_; }
     [[nodiscard]] const AtomicsOfBlock& atomics() const { return atomics_; }
+    /// Granules of `kConstantGranule` bytes that all blocks so far read from constant banks with an index.
+    [[nodiscard]] const std::unordered_set<std::uint64_t>& constants() const { return constants_; }
+    /// Sectors of which atomic instructions of the block returned something.
+    [[nodiscard]] const std::unordered_set<std::uint64_t>& observed() const { return observed_; }
 
 private:
     /// Addresses of one instruction's threads.
@@ -89,10 +94,9 @@ private:
     /// Returns the transactions of the access.
     const std::vector<sim::Segment>& take_port(sim::PathKind path, sim::Coalescer& coalescer, const Accessed& accessed,
                                                WarpAccess& to);
-    void save(std::uint64_t address, std::uint64_t bytes);
 
     const sim::machine_code::MachineProgram& program_;
-    const sim::DeviceMemory& memory_;
+    SavedMemory& saved_;
     std::optional<sim::SharedBanks> banks_;
     sim::LoadPorts ports_;
     sim::Coalescers coalescers_;
@@ -107,11 +111,8 @@ private:
     std::uint32_t mask_ = 0;
     Accessed global_, shared_, local_, constant_;
     std::vector<TouchedLine> lines_;
-    std::unordered_set<std::uint64_t> read_, written_, loaded_, saved_;
+    std::unordered_set<std::uint64_t> read_, written_, loaded_, observed_, constants_;
     AtomicsOfBlock atomics_;
-    /// What memory held before the block wrote it: address and bytes.
-    std::vector<std::pair<std::uint64_t, std::array<std::byte, 32>>> sectors_;
-    std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> pieces_;
 };
 
 }  // namespace gputomo::launch

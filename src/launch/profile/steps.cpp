@@ -19,6 +19,9 @@ namespace {
 using sass::Class;
 using sim::machine_code::Flow;
 
+/// Share of executed instructions without a measured cost above which the time rests on guesses.
+constexpr double kUntimed = 0.5;
+
 StepKind kind_of(const sim::machine_code::Step& step) {
     if (step.flow == Flow::block_barrier)
         return sass::text_of(step.instruction, 0).find(".ARV") == std::string::npos ? StepKind::block_barrier
@@ -54,6 +57,7 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
     const sim::SassCosts costs = sim::sass_costs_of(program, machine, model);
     std::vector<int> unit_of(model.unit_count(), -1);
     std::set<std::string> assumed;
+    double all = 0, untimed = 0;
     for (std::size_t at = 0; at < program.steps.size(); ++at) {
         const auto& from = program.steps[at];
         const sim::Cost& cost = costs.costs[costs.cost_of[at]];
@@ -81,11 +85,18 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
         }
         if (step.kind == StepKind::wait && from.instruction.form != nullptr) set_wait(from.instruction, step);
         to.steps.push_back(std::move(step));
+        all += to.executed[at];
+        if (costs.assumed_of[at] != sim::SassCosts::kTimed) untimed += to.executed[at];
         if (const auto row = costs.assumed_of[at]; row != sim::SassCosts::kTimed && to.executed[at] > 0)
             assumed.insert(fmt::format("{} was not timed: {}", costs.assumptions[row].operation,
                                        costs.assumptions[row].assumption));
     }
     to.assumptions.insert(to.assumptions.end(), assumed.begin(), assumed.end());
+    if (untimed > kUntimed * all)
+        to.warnings.push_back(fmt::format(
+            "{:.0f}% of the executed instructions were not timed on this GPU, and their costs are taken from "
+            "others: see what is assumed",
+            100 * untimed / all));
 }
 
 }  // namespace gputomo::launch

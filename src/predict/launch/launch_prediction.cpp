@@ -1,6 +1,7 @@
 #include "predict/launch/launch_prediction.hpp"
 
 #include "predict/launch/atomic_load.hpp"
+#include "predict/launch/doubts.hpp"
 #include "predict/launch/touched_bytes.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace gputomo::predict {
 namespace {
@@ -27,6 +29,11 @@ constexpr double kLeastBetweenAtomics = 1, kContended = 0.1;
 /// Share of the compare-and-swap requests that may meet others before a prediction warns.
 constexpr double kMetSwaps = 0.02;
 
+/// Share of the cold time below which the warm time is named.
+constexpr double kWarmMatters = 0.95;
+/// Bytes in a cycle that nothing is ever slower than.
+constexpr double kUnlimited = 1e12;
+
 /// What one SM needs for all of its blocks.
 struct SmResult {
     double cycles = 0, latency = 0;
@@ -38,14 +45,17 @@ struct SmResult {
 class LaunchPredictor {
 public:
     LaunchPredictor(const launch::LaunchProfile& profile, const machine::Machine& machine, std::string_view origin)
-        : profile_(profile), rates_(sm_rates_of(machine, profile.shared_of_block * profile.resident_blocks, origin)) {
+        : profile_(profile),
+          machine_(machine),
+          rates_(sm_rates_of(machine, profile.shared_of_block * profile.resident_blocks, origin)) {
         if (rates_.atomic_units) atomics_.emplace(profile, *rates_.atomic_units);
     }
 
     LaunchPrediction predict() {
         fill_launch();
         fill_counts();
-        for (const auto& blocks : profile_.sms) results_.push_back(result_of(blocks));
+        for (std::size_t i = 0; i < profile_.sms.size(); ++i)
+            results_.push_back(result_of(profile_.sms[i], blocks_of_sm(i)));
         fill_times();
         fill_bytes();
         fill_hot();
@@ -56,8 +66,10 @@ public:
 private:
     [[nodiscard]] double active_sms() const { return std::min(rates_.sms, static_cast<double>(profile_.blocks)); }
 
-    /// How many blocks run on the SM whose first block this is.
-    [[nodiscard]] double blocks_of_sm(std::uint64_t first) const {
+    /// How many blocks run on a replayed SM.
+    [[nodiscard]] double blocks_of_sm(std::size_t replayed) const {
+        if (!profile_.blocks_of_sms.empty()) return profile_.blocks_of_sms[replayed];
+        const std::uint64_t first = profile_.sms[replayed].front().block;
         return std::ceil((static_cast<double>(profile_.blocks) - static_cast<double>(first)) / rates_.sms);
     }
 
@@ -112,10 +124,10 @@ private:
                 .atomic_shares = atomics_ ? atomics_->shares_of(blocks, factor) : AtomicShares{}};
     }
 
-    SmResult result_of(std::span<const launch::BlockTrace> blocks) {
+    SmResult result_of(std::span<const launch::BlockTrace> blocks, double of_sm) {
         SmResult result;
         const auto recorded = static_cast<double>(blocks.size());
-        const double sm_blocks = std::max(recorded, blocks_of_sm(blocks.front().block));
+        const double sm_blocks = std::max(recorded, of_sm);
         result.recorded = recorded;
         result.factor = sm_blocks / recorded;
         Shares shares = shares_of(blocks, result.factor);
@@ -244,12 +256,31 @@ private:
         }
     }
 
+    /// What the launch would take if its inputs lay in the L2, where they fit and that matters.
+    [[nodiscard]] std::string warm_text() const {
+        const double touched = profile_.footprint.read + profile_.footprint.written;
+        if (results_.empty() || touched > rates_.l2_bytes || to_.bytes.dram_read == 0) return {};
+        SmRates warm = rates_;
+        warm.memory_latency = rates_.l2_latency;
+        warm.memory_bandwidth = kUnlimited;
+        warm.contention.clear();
+        const auto& blocks = profile_.sms.front();
+        const double cycles = replay_sm(profile_, warm, shares_of(blocks, results_.front().factor), blocks).cycles;
+        const double ratio = cycles / std::max(1.0, results_.front().replayed.cycles);
+        if (ratio > kWarmMatters) return {};
+        return fmt::format(": with its inputs in the L2 it would take about {:.0f} cycles",
+                           ratio * to_.cycles + rates_.profiler_cycles);
+    }
+
     void fill_remarks() {
         to_.assumptions = profile_.assumptions;
         to_.warnings.insert(to_.warnings.begin(), profile_.warnings.begin(), profile_.warnings.end());
         to_.assumptions.insert(to_.assumptions.end(), rates_.assumptions.begin(), rates_.assumptions.end());
-        to_.assumptions.emplace_back("all caches are empty when the launch begins, and no other kernel runs");
-        to_.assumptions.emplace_back("block number i starts on SM i modulo the number of SMs");
+        to_.assumptions.push_back(
+            fmt::format("all caches are empty when the launch begins, and no other kernel runs{}", warm_text()));
+        if (profile_.blocks_of_sms.empty())
+            to_.assumptions.emplace_back("block number i starts on SM i modulo the number of SMs");
+        for (auto& doubt : doubts_of({profile_, to_, rates_, machine_})) to_.warnings.push_back(std::move(doubt));
         if (static_cast<double>(to_.blocks) < rates_.sms)
             to_.warnings.push_back(
                 fmt::format("the grid is too small to fill the GPU: its {} blocks leave {:.0f} of "
@@ -299,6 +330,7 @@ private:
     }
 
     const launch::LaunchProfile& profile_;
+    const machine::Machine& machine_;
     SmRates rates_;
     std::optional<AtomicLoad> atomics_;  ///< empty where the description knows no units for atomics
     std::vector<SmResult> results_;

@@ -5,7 +5,9 @@
 #include "sim/exec/texture.hpp"
 #include "sim/machine_code/access.hpp"
 #include "sim/machine_code/program.hpp"
+#include "sim/machine_code/wait_watch.hpp"
 #include "sim/memory/device_memory.hpp"
+#include "units/error.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -47,6 +49,22 @@ struct FunctionalLaunch {
     std::uint64_t instruction_limit = std::uint64_t{1} << 40;
     Observer* observer = nullptr;
     const TextureTable* textures = nullptr;  ///< nullptr: there are none
+    /// Whether warps that wait for what others write are found. A block that waits forever is then a WaitsForever.
+    bool watches_waits = false;
+    /// Reads in a row of the same values from the same addresses after which a warp is taken to wait forever, although
+    /// its registers change. 0: it goes on.
+    std::uint32_t most_polls = 0;
+};
+
+/// All warps of a block wait for what only another block can write, or one of them has reached
+/// FunctionalLaunch::most_polls.
+class WaitsForever : public DeviceError {
+public:
+    WaitsForever(const std::string& what, const Wait& wait) : DeviceError(what), wait_(wait) {}
+    [[nodiscard]] const Wait& wait() const { return wait_; }
+
+private:
+    Wait wait_;
 };
 
 /// What was executed.
@@ -54,12 +72,17 @@ struct Executed {
     std::vector<std::uint64_t> warp_instructions;    ///< by the instruction's place in the code
     std::vector<std::uint64_t> thread_instructions;  ///< those of threads whose guard holds
     std::uint64_t total = 0;                         ///< warp instructions
+    /// Warps that waited for others and went on later, or may have; empty where waits are not watched.
+    std::vector<Wait> waits;
 };
 
 /// Runs blocks one after another, and the warps of a block in turns. Threads of a warp that diverged go on
 /// independently and meet at convergence barriers. Throws DeviceError (illegal access, refused instruction, deadlock,
 /// trap: with kernel, block, warp and instruction) or TimeLimitError.
 [[nodiscard]] Executed run(const MachineProgram& program, const FunctionalLaunch& launch, const DeviceMemory& memory);
+
+/// "warp 0 of block 5 reads 0x7f00 again and again (LDG.E R2, [R4] at 0x40)".
+[[nodiscard]] std::string text_of(const MachineProgram& program, const Wait& wait);
 
 /// Executed warp instructions by operation: "IMAD" -> 1024.
 [[nodiscard]] std::map<std::string, std::uint64_t> by_operation(const MachineProgram& program,

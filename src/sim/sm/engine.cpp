@@ -118,7 +118,7 @@ void Engine::issue_from(std::uint32_t index, std::size_t position, double now) {
     latest_ = std::max(latest_, now);
     if (++issued_since_check_ < kIssuesBetweenTimeChecks) return;
     issued_since_check_ = 0;
-    check_time_limit();
+    check_limits();
     check_progress();
 }
 

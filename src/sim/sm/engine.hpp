@@ -172,7 +172,7 @@ private:
     [[nodiscard]] double next_event(std::uint32_t index);
     void post(std::uint32_t scheduler);
 
-    void check_time_limit();
+    void check_limits();
     [[noreturn]] void report_deadlock() const;
 
     /// Time, last issue, scheduler. Where several schedulers can issue at the same time, the one that issued longest

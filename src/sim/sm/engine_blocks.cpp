@@ -13,9 +13,6 @@
 namespace gputomo::sim {
 namespace {
 
-/// Threads that an SM holds where the description does not say: GT200's. Only %nwarpid shows it.
-constexpr std::int64_t kDefaultThreadsPerSm = 1024;
-
 SmSpec sm_spec_of(const machine::Machine& machine) {
     const auto& issue = machine.issue;
     SmSpec spec;

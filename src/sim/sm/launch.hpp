@@ -48,6 +48,7 @@ struct LaunchSetup {
     std::uint64_t local_address = 0;  ///< device memory for the local memory of all resident threads (local_memory_of)
     std::uint64_t grid_barrier = 0;   ///< device memory of a cooperative launch's barrier; 0 where there is none
     std::optional<SamplingPlan> sampling{};
+    std::optional<std::uint64_t> most_instructions{};  ///< of warps, after which the launch is given up
 };
 
 /// Bytes of one machine instruction where the description does not say; GPUs before Volta have 8.

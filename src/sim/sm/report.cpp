@@ -9,7 +9,10 @@
 
 namespace gputomo::sim {
 
-void Engine::check_time_limit() {
+void Engine::check_limits() {
+    if (setup_.most_instructions && counters_.warp_instructions > *setup_.most_instructions)
+        throw InstructionLimitError(fmt::format("launch of {}: more than {} warp instructions (simulated cycle {:.0f})",
+                                                shape_.name, *setup_.most_instructions, latest_));
     if (thread_processor_time() < deadline_) return;
     const auto running = std::find_if(warps_.begin(), warps_.end(), [](const ResidentWarp* w) { return w->in_use; });
     throw TimeLimitError(fmt::format("launch of {}: not finished within {} ms (simulated cycle {:.0f}); {}",

@@ -7,8 +7,7 @@
 namespace gputomo::sim {
 namespace {
 
-/// What an SM holds where the description does not say: GT200's limits.
-constexpr std::int64_t kDefaultThreadsPerSm = 1024;
+/// Blocks that an SM holds where the description does not say: GT200's limit.
 constexpr std::int64_t kDefaultBlocksPerSm = 8;
 
 std::uint64_t rounded_up(std::uint64_t value, const machine::Integer& unit) {

@@ -10,6 +10,9 @@
 
 namespace gputomo::sim {
 
+/// Threads that an SM holds where the description does not say: GT200's.
+inline constexpr std::int64_t kDefaultThreadsPerSm = 1024;
+
 /// What a block asks of its SM.
 struct BlockNeeds {
     std::uint64_t threads = 0;

@@ -29,4 +29,10 @@ public:
     using DeviceError::DeviceError;
 };
 
+/// A launch was given up because it executed too many instructions.
+class InstructionLimitError : public TimeLimitError {
+public:
+    using TimeLimitError::TimeLimitError;
+};
+
 }  // namespace gputomo::sim

@@ -1,0 +1,180 @@
+#include "launch/profile/resident_profile.hpp"
+
+#include "launch/profile/atomic_sectors.hpp"
+#include "launch/profile/grid_footprint.hpp"
+#include "launch/profile/recorder.hpp"
+#include "launch/profile/saved_memory.hpp"
+#include "launch/profile/steps.hpp"
+#include "sim/machine_code/resident_run.hpp"
+#include "units/error.hpp"
+#include "units/warp.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace gputomo::launch {
+namespace {
+
+using sim::machine_code::Observer;
+
+/// The rough clock that orders blocks. An instruction takes its stall count. One that reads global memory takes the
+/// latency of DRAM as well, or of the L2 where it is an atomic.
+std::vector<float> rough_cycles(const PreparedLaunch& prepared, const machine::Machine& machine) {
+    LaunchProfile costs;
+    costs.executed.resize(prepared.program().steps.size());
+    add_steps(prepared.program(), machine, costs);
+    const auto accesses = sim::machine_code::visible_accesses(prepared.program());
+    double memory = 0, l2 = 0;
+    if (const auto path = machine.paths.find("global"); path != machine.paths.end())
+        memory = static_cast<double>(path->second.memory_latency.value_or(0));
+    if (const auto cache = machine.caches.find("l2"); cache != machine.caches.end())
+        l2 = static_cast<double>(cache->second.latency.value_or(0));
+    std::vector<float> cycles;
+    for (std::size_t i = 0; i < costs.steps.size(); ++i) {
+        double each = costs.steps[i].stall;
+        if (accesses.reads_global[i])
+            each += accesses.kind[i] == sim::machine_code::Visible::read ? memory : (l2 > 0 ? l2 : memory);
+        cycles.push_back(static_cast<float>(each));
+    }
+    return cycles;
+}
+
+class ResidentProfiler final : public sim::machine_code::BlockWatcher {
+public:
+    ResidentProfiler(const PreparedLaunch& prepared, const machine::Machine& machine, const Sampling& sampling,
+                     const LaunchProfile& profile)
+        : prepared_(prepared),
+          machine_(machine),
+          deadline_(Recorder::Clock::now() + sampling.time_limit),
+          most_events_(sampling.most_events),
+          warps_(profile.warps_of_block()),
+          most_traced_(kReplayedWaves * profile.resident_blocks),
+          saved_(prepared.memory()) {}
+
+    void trace(const std::set<std::uint64_t>& sms) {
+        for (const auto sm : sms) traces_[sm];
+    }
+
+    Observer& start_block(std::uint64_t block, std::uint64_t sm) override {
+        if (Recorder::Clock::now() > deadline_) throw Interruption{Interruption::Why::time};
+        if (free_.empty()) {
+            recorders_.push_back(std::make_unique<Recorder>(prepared_.program(), machine_, saved_, warps_, deadline_));
+            free_.push_back(recorders_.back().get());
+        }
+        Recorder* const recorder = free_.back();
+        free_.pop_back();
+        ++blocks_of_sm_[sm];
+        const auto traced = traces_.find(sm);
+        const bool traces = traced != traces_.end() && traced->second.size() < most_traced_;
+        if (traces) traced->second.emplace_back().block = block;
+        recorder->begin(block, traces, most_events_);
+        return *recorder;
+    }
+
+    void end_block(Observer& observer, std::uint64_t block, std::uint64_t sm) override {
+        auto& recorder = static_cast<Recorder&>(observer);
+        sampled_.push_back(recorder.counts());
+        atomics_.add(block, recorder.atomics());
+        all_.read.insert(recorder.read().begin(), recorder.read().end());
+        all_.written.insert(recorder.written().begin(), recorder.written().end());
+        if (const auto traced = traces_.find(sm); traced != traces_.end())
+            if (const auto place = std::ranges::find(traced->second, block, &BlockTrace::block);
+                place != traced->second.end())
+                *place = recorder.take_trace();
+        free_.push_back(&recorder);
+    }
+
+    SavedMemory& saved() { return saved_; }
+    /// A certain wait, or one where a block that has ended writes what the warp reads.
+    [[nodiscard]] std::optional<sim::machine_code::Wait> wait_of(const sim::machine_code::Executed& executed) const {
+        for (const sim::machine_code::Wait& wait : executed.waits)
+            if (wait.certain || (!wait.shared && all_.written.contains(wait.address / kTouchedSectorBytes)))
+                return wait;
+        return {};
+    }
+
+    void fill(const sim::machine_code::Executed& executed, LaunchProfile& profile) {
+        const auto count = static_cast<double>(sampled_.size());
+        for (std::size_t i = 0; i < executed.warp_instructions.size(); ++i) {
+            profile.executed[i] = static_cast<double>(executed.warp_instructions[i]) / count;
+            profile.threads[i] = static_cast<double>(executed.thread_instructions[i]) / count;
+        }
+        profile.sampled = std::move(sampled_);
+        profile.sms.clear();
+        profile.blocks_of_sms.clear();
+        profile.longest.clear();
+        for (auto& [sm, traces] : traces_) {
+            if (traces.empty()) continue;
+            profile.sms.push_back(std::move(traces));
+            profile.blocks_of_sms.push_back(static_cast<double>(blocks_of_sm_[sm]));
+        }
+        profile.footprint = exact_footprint(all_);
+        profile.atomic_sectors.clear();
+        atomics_.fill(profile);
+        profile.stable = true;
+        profile.error = 0;
+        profile.exchanged = 0;
+    }
+
+private:
+    const PreparedLaunch& prepared_;
+    const machine::Machine& machine_;
+    Recorder::Clock::time_point deadline_;
+    std::size_t most_events_;
+    std::uint64_t warps_;
+    std::size_t most_traced_;
+    SavedMemory saved_;
+    std::vector<std::unique_ptr<Recorder>> recorders_;
+    std::vector<Recorder*> free_;
+    std::map<std::uint64_t, std::vector<BlockTrace>> traces_;  ///< by SM, in the order in which blocks started
+    std::map<std::uint64_t, std::uint64_t> blocks_of_sm_;
+    std::vector<BlockCounts> sampled_;
+    BlockSectors all_;
+    AtomicSectors atomics_;
+};
+
+}  // namespace
+
+ResidentOutcome profile_resident(const PreparedLaunch& prepared, const machine::Machine& machine,
+                                 const Sampling& sampling, const std::set<std::uint64_t>& traced,
+                                 LaunchProfile& profile) {
+    ResidentProfiler profiler(prepared, machine, sampling, profile);
+    profiler.trace(traced);
+    auto launch = prepared.launch();
+    const double most = std::min(sampling.most_instructions, static_cast<double>(sampling.most_events));
+    launch.instruction_limit = static_cast<std::uint64_t>(most);
+    const sim::machine_code::BlockOrder order{
+        .sms = static_cast<std::uint64_t>(machine.topology.sms.value_or(1)),
+        .blocks_of_sm = profile.resident_blocks,
+        .cycles = rough_cycles(prepared, machine),
+        .replacement = static_cast<double>(machine.launch.block_replacement.value_or(0))};
+    sim::machine_code::Executed executed;
+    const auto restore = [&] { profiler.saved().restore(); };
+    try {
+        sim::machine_code::run_resident({prepared.program(), launch, prepared.memory()}, order, profiler, executed);
+        restore();
+        ResidentOutcome outcome{
+            .complete = true, .instructions = static_cast<double>(executed.total), .wait = profiler.wait_of(executed)};
+        profiler.fill(executed, profile);
+        return outcome;
+    } catch (const TimeLimitError&) {
+        restore();
+        return {.complete = false, .instructions = most, .wait = profiler.wait_of(executed)};
+    } catch (const Interruption&) {
+        restore();
+        throw TimeLimitError(
+            fmt::format("kernel '{}': its blocks depend on each other, and executing them together "
+                        "took more than {} ms; give a larger --time-limit",
+                        profile.kernel, sampling.time_limit.count()));
+    } catch (...) {
+        restore();
+        throw;
+    }
+}
+
+}  // namespace gputomo::launch
