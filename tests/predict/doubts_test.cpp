@@ -12,12 +12,12 @@ namespace gputomo::predict {
 namespace {
 
 using launch::AccessKind;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
-class Doubts : public testing::Test {
+class Doubts : public ::testing::Test {
 protected:
     static void SetUpTestSuite() { machine_ = machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json"); }
     Doubts() : rates_(sm_rates_of(machine_, 0, "h200")) {
