@@ -112,6 +112,7 @@ Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sam
                   .work = work_of(predicted),
                   .assumptions = std::move(predicted.assumptions),
                   .warnings = std::move(predicted.warnings)};
+    for (auto& assumption : assumptions_of(gpu)) answer.assumptions.push_back(std::move(assumption));
     for (auto& hot : predicted.hot) answer.hot.push_back({hot.address, std::move(hot.text), hot.executed, hot.waited});
     if (!launch.not_proven.empty())
         answer.warnings.push_back("the reduction of the capture may have changed the launch: " + launch.not_proven);

@@ -23,6 +23,7 @@ std::span<const Experiment> catalogue() {
         constant_bandwidth_experiment(),
         load_intervals_experiment(),
         instruction_caches_experiment(),
+        cold_code_experiment(),
         fetch_block_experiment(),
         operand_banks_experiment(),
         tlb_experiment(),

@@ -21,6 +21,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment load_intervals_experiment();
 [[nodiscard]] Experiment texture_caches_experiment();
 [[nodiscard]] Experiment instruction_caches_experiment();
+[[nodiscard]] Experiment cold_code_experiment();
 [[nodiscard]] Experiment fetch_block_experiment();
 [[nodiscard]] Experiment operand_banks_experiment();
 [[nodiscard]] Experiment tlb_experiment();

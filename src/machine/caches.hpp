@@ -39,6 +39,7 @@ struct Cache {
     Integer partitions;
     Integer far_latency;
     Real fabric_bytes_per_cycle;
+    Integer fetched_ahead;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
@@ -123,6 +124,9 @@ struct Cache {
         visit({.name = "fabric_bytes_per_cycle", .unit = Unit::bytes_per_cycle,
                .doc = "bytes per cycle that stores and reads of DRAM share on their way through this cache, for all "
                       "SMs together; loads that hit do not use it"}, self.fabric_bytes_per_cycle);
+        visit({.name = "fetched_ahead", .unit = Unit::bytes,
+               .doc = "bytes behind a line that is requested which the cache requests as well; a missing value means "
+                      "none"}, self.fetched_ahead);
     }
 };
 

@@ -125,6 +125,8 @@ struct LaunchCost {
     Real block_interval;
     Real warp_interval;
     Real profiler_cycles;
+    Integer code_prefetch;
+    Real store_drain;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
@@ -141,8 +143,16 @@ struct LaunchCost {
                .doc = "cycles between the starts of two warps on one SM"}, self.warp_interval);
         visit({.name = "profiler_cycles", .unit = Unit::cycles,
                .doc = "SM cycles that a profiler counts for a kernel without instructions, of one block and after its "
-                      "caches were flushed: NVIDIA's counter gpc__cycles_elapsed.max",
+                      "caches were flushed (NVIDIA's counter gpc__cycles_elapsed.max). What its code and its constants "
+                      "take is subtracted",
                .internal = "only a profiler reads the counter, and a scan uses none"}, self.profiler_cycles);
+        visit({.name = "code_prefetch", .unit = Unit::bytes,
+               .doc = "bytes from the beginning of a kernel's code that a launch brings to the last cache of "
+                      "instructions before the L2; a missing value means none"}, self.code_prefetch);
+        visit({.name = "store_drain", .unit = Unit::cycles,
+               .doc = "SM cycles from the last store that leaves an SM to the end of the launch, as a profiler counts "
+                      "it; a missing value means 0",
+               .internal = "only a profiler shows when a launch ends"}, self.store_drain);
     }
 };
 

@@ -113,6 +113,7 @@ Machine uncached_machine() {
     m.launch.block_replacement.set(100);
     m.launch.block_interval.set(3);
     m.launch.warp_interval.set(7);
+    m.launch.store_drain.set(150);
     describe_what_is_only_reported(m);
     return m;
 }

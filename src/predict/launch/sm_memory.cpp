@@ -24,11 +24,37 @@ SmMemory::SmMemory(const SmRates& rates, const Shares& shares, double partial_st
       l1_(rates.l1_bytes / launch::kTouchedSectorBytes),
       l2_(shares.l2_bytes / rates.l2_granule),
       load_(rates.contention),
-      atomic_units_(shares.atomic_shares.size()) {}
+      atomic_units_(shares.atomic_shares.size()),
+      pages_(rates.tlbs.size()) {}
+
+/// The first accesses of an SM miss in all TLBs, because no SM has used their pages before. Once they are translated,
+/// other SMs have usually brought further pages to the TLBs that they share.
+double SmMemory::translation(const launch::TouchedLine& line, double now) {
+    double waits = 0;
+    const auto address = static_cast<double>(line.line * launch::kTouchedLineBytes);
+    std::size_t level = 0;
+    for (; level < pages_.size(); ++level) {
+        const auto entry = pages_[level].find(static_cast<std::uint64_t>(address / rates_.tlbs[level].span));
+        if (entry != pages_[level].end()) {
+            waits = std::max(waits, entry->second - now);
+            break;
+        }
+        if (rates_.tlbs[level].of_sm || shares_.active_sms <= 1 || now <= translated_)
+            waits += rates_.tlbs[level].penalty;
+    }
+    if (translated_ == kNotYet) translated_ = now + waits;
+    while (level-- > 0)
+        pages_[level].emplace(static_cast<std::uint64_t>(address / rates_.tlbs[level].span), now + waits);
+    return waits;
+}
 
 double SmMemory::served(const launch::WarpAccess& access, const launch::TouchedLine& line, double now) {
     if (access.kind == launch::AccessKind::store) return store(line, now);
-    if (access.kind == launch::AccessKind::atomic) return atomic(access, line, now);
+    if (access.kind == launch::AccessKind::atomic) return atomic(access, line, now) + translation(line, now);
+    return load(access, line, now) + translation(line, now);
+}
+
+double SmMemory::load(const launch::WarpAccess& access, const launch::TouchedLine& line, double now) {
     double done = now + rates_.l1_latency;
     std::uint32_t missing = 0;
     for (std::uint32_t sectors = line.sectors; sectors != 0; sectors &= sectors - 1) {
@@ -43,7 +69,7 @@ double SmMemory::served(const launch::WarpAccess& access, const launch::TouchedL
         done = std::max(done, *arrival);
     }
     if (missing == 0) return done;
-    const double arrival = load(line, missing, now);
+    const double arrival = load_missing(line, missing, now);
     if (!access.skips_near)
         for (; missing != 0; missing &= missing - 1)
             l1_.insert(sector_number(line, static_cast<std::uint32_t>(std::countr_zero(missing))), arrival);
@@ -60,7 +86,7 @@ double SmMemory::through(Server& port, Server& share, const Bandwidth& bandwidth
     return start;
 }
 
-double SmMemory::load(const launch::TouchedLine& line, std::uint32_t missing, double now) {
+double SmMemory::load_missing(const launch::TouchedLine& line, std::uint32_t missing, double now) {
     const double bytes = static_cast<double>(std::popcount(missing)) * launch::kTouchedSectorBytes;
     timeline_.l2_read_bytes += bytes;
     const Granules granules = granules_of(line, missing);

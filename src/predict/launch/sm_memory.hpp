@@ -11,6 +11,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -36,7 +38,9 @@ public:
 private:
     double through(Server& port, Server& share, const Bandwidth& bandwidth, double bytes, double now,
                    double weight = 1) const;
-    double load(const launch::TouchedLine& line, std::uint32_t missing, double now);
+    double load(const launch::WarpAccess& access, const launch::TouchedLine& line, double now);
+    /// These sectors are not in the L1.
+    double load_missing(const launch::TouchedLine& line, std::uint32_t missing, double now);
     /// The granules of the L2 that have these sectors of a line.
     struct Granules {
         std::array<std::uint64_t, launch::kTouchedLineBytes / launch::kTouchedSectorBytes> number{};
@@ -51,6 +55,8 @@ private:
     /// Like atomic(), where the description knows the units that perform atomics.
     double at_unit(const launch::WarpAccess& access, const launch::TouchedLine& line, double now);
     void write_back(double bytes, double now);
+    /// Cycles for which an access waits until its page can be translated.
+    double translation(const launch::TouchedLine& line, double now);
 
     const SmRates& rates_;
     const Shares& shares_;
@@ -62,6 +68,9 @@ private:
     Server loads_, load_share_, stores_, store_share_, atomics_, atomic_share_, fabric_share_, dram_;
     std::vector<Server> atomic_units_;
     std::unordered_set<std::uint64_t> seen_;
+    std::vector<std::unordered_map<std::uint64_t, double>> pages_;  ///< by TLB: when each entry is there
+    static constexpr double kNotYet = std::numeric_limits<double>::max();
+    double translated_ = kNotYet;  ///< when the first access of the SM was translated
     bool later_wave_ = false;
     double written_back_ = 0;  ///< cycles of DRAM
     double fetched_ = 0;       ///< granules fetched for all SMs that were not waited for

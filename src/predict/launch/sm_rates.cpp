@@ -15,6 +15,8 @@
 namespace gputomo::predict {
 namespace {
 
+/// Bytes of the constant bank that a launch writes: all that a bank can have.
+constexpr std::uint64_t kConstantBank = 64 * 1024;
 /// Lines of `lines_beside` have this size.
 constexpr double kBytesOfLine = 128;
 
@@ -67,6 +69,24 @@ void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t s
     if (rates.l1_latency == 0) rates.l1_latency = rates.l2_latency;
 }
 
+void add_cold_start(SmRates& rates, const machine::Machine& machine) {
+    rates.code = read_only_rates_of(machine, "instruction");
+    rates.code.loaded = static_cast<std::uint64_t>(machine.launch.code_prefetch.value_or(0));
+    rates.code.prefetched_lines = static_cast<std::uint64_t>(machine.instruction_supply.prefetch_lines.value_or(0));
+    rates.constants = read_only_rates_of(machine, "constant");
+    rates.constants.loaded = kConstantBank;
+    rates.store_drain = machine.launch.store_drain.value_or(0);
+    const auto path = machine.paths.find("global");
+    if (path == machine.paths.end()) return;
+    for (const auto& name : path->second.tlbs.value_or({})) {
+        const auto tlb = machine.tlbs.find(name);
+        if (tlb == machine.tlbs.end() || !tlb->second.span) return;
+        rates.tlbs.push_back({.span = static_cast<double>(*tlb->second.span),
+                              .penalty = static_cast<double>(tlb->second.miss_penalty.value_or(0)),
+                              .of_sm = tlb->second.scope.value_or("gpu") == "sm"});
+    }
+}
+
 }  // namespace
 
 SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes, std::string_view origin) {
@@ -112,6 +132,7 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
             if (const auto* const cache = cache_named(machine, caches.front()); cache != nullptr && cache->latency)
                 rates.texture_latency = static_cast<double>(*cache->latency);
     const auto* const constants = cache_named(machine, "constant_l1");
+    add_cold_start(rates, machine);
     rates.constant_latency =
         constants != nullptr ? static_cast<double>(constants->latency.value_or(0)) : rates.l1_latency;
     return rates;

@@ -4,6 +4,7 @@
 #include "costs/atomic_units.hpp"
 #include "costs/register_ports.hpp"
 #include "machine/machine.hpp"
+#include "predict/launch/read_only_path.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -22,6 +23,13 @@ struct Bandwidth {
 struct ContentionTerm {
     double slope = 0;  ///< b, cycles
     double limit = 0;  ///< c, bytes per cycle
+};
+
+/// A TLB of the path of global memory.
+struct TlbRate {
+    double span = 0;     ///< bytes that an entry translates
+    double penalty = 0;  ///< cycles of a miss
+    bool of_sm = false;  ///< each SM has its own
 };
 
 struct SmRates {
@@ -48,6 +56,9 @@ struct SmRates {
     double write_delay = 0;      ///< cycles that writes add to a read, per share of DRAM's time that they take
     double texture_latency = 0;  ///< to data in the first cache of the path
     double constant_latency = 0, barrier_latency = 0, branch_latency = 0;
+    ReadOnlyRates code, constants;
+    std::vector<TlbRate> tlbs;     ///< nearest first
+    double store_drain = 0;        ///< cycles from the last store that leaves the SM to the end of the launch
     double profiler_cycles = 0;    ///< that a profiler counts for an empty kernel
     double block_interval = 0;     ///< cycles of the GPU between two starts of blocks
     double block_replacement = 0;  ///< cycles from the end of a block to the start of its successor on the SM

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <functional>
 #include <optional>
 #include <queue>
@@ -23,6 +24,8 @@ public:
           scale_(shares.contention ? 1 : 0),
           resident_(std::max<std::size_t>(1, profile.resident_blocks)),
           memory_(rates, shares, profile.partial_store, timeline_),
+          code_(rates.code, static_cast<std::size_t>(rates.schedulers), scale_),
+          constants_(rates.constants, static_cast<std::size_t>(rates.schedulers), scale_),
           issue_(static_cast<std::size_t>(rates.schedulers)),
           ports_(issue_.size(), costs::RegisterPorts(rates.registers)),
           units_of_sm_(profile.units.size()),
@@ -41,6 +44,8 @@ public:
         }
         // Stores and atomics that left the SM have to arrive.
         timeline_.cycles = std::max({timeline_.cycles, scale_ * memory_.stores_end(), scale_ * memory_.atomics_end()});
+        if (memory_.stores_end() > 0)
+            timeline_.cycles = std::max(timeline_.cycles, scale_ * memory_.stores_end() + rates_.store_drain);
         fill_busy();
         fill_used();
         return std::move(timeline_);
@@ -68,7 +73,7 @@ private:
             if (warp.events->empty())
                 end_warp(number, start);
             else
-                queue_.emplace(start, number);
+                queue_next(number);
         }
     }
 
@@ -117,12 +122,21 @@ private:
     void queue_next(std::uint32_t index) {
         ReplayedWarp& warp = warps_[index];
         if (warp.next == warp.events->size()) return end_warp(index, std::max(warp.issued, warp.memory_done));
+        fetch(warp);
         const double when = warp.ready(profile_.steps[warp.event().step]);
         // Accesses keep the order of time, because all schedulers share what serves them.
         if (warp.goes_on && when <= warp.issued + rates_.issue_interval && warp.event().access == launch::kNoAccess)
             preferred_.emplace(when, index);
         else
             queue_.emplace(when, index);
+    }
+
+    /// The next instruction waits for its code.
+    void fetch(ReplayedWarp& warp) {
+        if (!code_.described()) return;
+        const std::uint64_t address = profile_.steps[warp.event().step].address, line = code_.line_of(address);
+        if (line == std::exchange(warp.code_line, line)) return;
+        warp.hold = std::max(warp.hold, code_.there(address, warp.scheduler, warp.issued));
     }
 
     Server& unit_of(const launch::ProfiledStep& step, std::uint32_t scheduler) {
@@ -172,7 +186,10 @@ private:
         double read = at + std::max(step.interval, rates_.issue_interval), written = at + step.latency;
         if (event.access != launch::kNoAccess) access(warp, step, event, at, read, written);
         switch (step.kind) {
-            case launch::StepKind::constant: written = std::max(written, at) + rates_.constant_latency; break;
+            case launch::StepKind::constant:
+                written = std::max(written, at) + rates_.constant_latency;
+                warp.memory_done = std::max(warp.memory_done, written);
+                break;
             case launch::StepKind::copy_barrier: written = std::max(at, warp.copies_done); break;
             case launch::StepKind::wait: warp.wait(step, at); break;
             case launch::StepKind::branch: jump(warp, event, at); break;
@@ -206,14 +223,16 @@ private:
             done = start + static_cast<double>(access.bank_latency);
             first_word = done - static_cast<double>(access.conflict);
         }
+        const std::span lines(trace.lines.data() + access.first, access.lines);
+        if (access.stage == launch::Stage::constants)
+            for (const launch::TouchedLine& line : lines) done = std::max(done, constants_at(line, warp, at));
         if (access.stage_cycles > 0) {
             const double cycles = static_cast<double>(access.stage_cycles);
             const double first = stages_[static_cast<std::size_t>(access.stage)].take(at, cycles * scale_);
             done = std::max({done, first, at + static_cast<double>(access.spread)});
-            const std::span lines(trace.lines.data() + access.first, access.lines);
             const double later =
                 access.stage == launch::Stage::textures ? rates_.texture_latency - rates_.l1_latency : 0;
-            for (std::size_t i = 0; i < lines.size(); ++i) {
+            for (std::size_t i = 0; i < lines.size() && access.stage != launch::Stage::constants; ++i) {
                 const double leaves = first + cycles * static_cast<double>(i) / static_cast<double>(lines.size());
                 read = std::max(read, leaves);
                 const double there = memory_.served(access, lines[i], leaves) + later;
@@ -230,6 +249,18 @@ private:
         if (step.kind == launch::StepKind::copy) warp.copies_done = std::max(warp.copies_done, done);
         if (access.kind != launch::AccessKind::store) warp.memory_done = std::max(warp.memory_done, done);
         written = done;
+    }
+
+    /// When the first cache of constants has a line.
+    double constants_at(const launch::TouchedLine& line, const ReplayedWarp& warp, double at) {
+        double done = at;
+        if (!constants_.described()) return done;
+        for (std::uint32_t sectors = line.sectors; sectors != 0; sectors &= sectors - 1) {
+            const auto sector = static_cast<std::uint64_t>(std::countr_zero(sectors));
+            const std::uint64_t address = line.line * launch::kTouchedLineBytes + sector * launch::kTouchedSectorBytes;
+            done = std::max(done, constants_.there(address, warp.scheduler, at));
+        }
+        return done;
     }
 
     Server& storage() { return stages_[static_cast<std::size_t>(launch::Stage::storage)]; }
@@ -278,6 +309,7 @@ private:
     std::size_t resident_;
     Timeline timeline_;
     SmMemory memory_;
+    ReadOnlyPath code_, constants_;
     std::vector<Server> issue_;
     std::vector<costs::RegisterPorts> ports_;  ///< by scheduler
     std::vector<Server> units_of_sm_, units_;

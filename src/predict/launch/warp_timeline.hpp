@@ -27,7 +27,8 @@ struct ReplayedWarp {
     std::array<double, kDependences> released{};
     std::array<std::vector<double>, kDependences> completions;
     double memory_done = 0, copies_done = 0;
-    costs::ReturningWords returning;  ///< of its loads
+    costs::ReturningWords returning;              ///< of its loads
+    std::uint64_t code_line = ~std::uint64_t{0};  ///< that its last instruction came from
 
     [[nodiscard]] const launch::WarpEvent& event() const { return (*events)[next]; }
     /// When the dependence barriers that the step waits for are released, from the earliest issue on.

@@ -14,7 +14,7 @@ namespace {
 /// Slots of a port's calendar: queues of up to 4096 cycles. Longer queues come out too short.
 constexpr std::uint32_t kLevelPortSlots = 256;
 /// Catches typing errors.
-constexpr std::int64_t kMaxEntries = 1 << 20;
+constexpr std::int64_t kMaxEntries = 1 << 20, kMaxLinesAhead = 1 << 10;
 
 template <class Leaf>
 std::string choice(const Leaf& field, const std::string& path, std::initializer_list<std::string_view> allowed,
@@ -38,6 +38,7 @@ private:
     TlbLevel* tlb(const std::string& key, const std::string& named_by);
     void read_timing(const machine::Cache& from, CacheLevel& level, const std::string& where);
     void read_stores(const machine::Cache& from, CacheLevel& level, const std::string& where);
+    static void read_ahead(const machine::Cache& from, CacheLevel& level, const std::string& where);
     /// Tables of a cache or a path, one for each of `instances`.
     template <class Part, class Level>
     static void read_outstanding(const Part& from, Level& level, std::size_t instances, const std::string& where);
@@ -65,6 +66,11 @@ void Builder::read_timing(const machine::Cache& from, CacheLevel& level, const s
     if (from.bytes_per_cycle) {
         level.cycles_per_byte = 1 / need_rate(from.bytes_per_cycle, where + ".bytes_per_cycle");
         level.ports.assign(level.instances.size(), Server(kLevelPortSlots));
+    }
+    const bool shared_near = level.scope != Scope::gpu && level.scope != Scope::sm && level.scope != Scope::scheduler;
+    if (from.sm_bytes_per_cycle && shared_near) {
+        level.cycles_per_sm_byte = 1 / need_rate(from.sm_bytes_per_cycle, where + ".sm_bytes_per_cycle");
+        level.sm_ports.assign(placement_.sms(), Server(kLevelPortSlots));
     }
     if (from.partitions)
         level.partitions =
@@ -102,6 +108,16 @@ void Builder::read_stores(const machine::Cache& from, CacheLevel& level, const s
                "\"write-through\", because only caches of scope gpu are simulated with write-back");
 }
 
+void Builder::read_ahead(const machine::Cache& from, CacheLevel& level, const std::string& where) {
+    if (!from.fetched_ahead || *from.fetched_ahead == 0) return;
+    const std::uint64_t line = level.instances.front().block_bytes();
+    const auto bytes = static_cast<std::uint64_t>(need_count(from.fetched_ahead, where + ".fetched_ahead"));
+    if (bytes % line != 0 || bytes / line > kMaxLinesAhead)
+        reject(where + ".fetched_ahead", fmt::format("found {}", bytes),
+               fmt::format("a multiple of {}, the bytes of a line, of at most {} lines", line, kMaxLinesAhead));
+    level.lines_ahead = bytes / line;
+}
+
 template <class Part, class Level>
 void Builder::read_outstanding(const Part& from, Level& level, std::size_t instances, const std::string& where) {
     if (!from.outstanding_design) return;
@@ -127,6 +143,7 @@ CacheLevel* Builder::cache(const std::string& key, const std::string& named_by) 
     level.instances = arrays(described->second, level.scope, where);
     read_timing(described->second, level, where);
     read_stores(described->second, level, where);
+    read_ahead(described->second, level, where);
     read_outstanding(described->second, level, level.instances.size(), where);
     return &level;
 }

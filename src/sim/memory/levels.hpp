@@ -23,12 +23,15 @@ struct CacheLevel {
     std::vector<double> latency;                ///< of a hit, by SM
     double cycles_per_byte = 0;                 ///< of an instance's port; 0: not limited
     std::vector<Server> ports;                  ///< by instance, where limited
+    double cycles_per_sm_byte = 0;              ///< of what one SM reads from a cache that several SMs share
+    std::vector<Server> sm_ports;               ///< by SM, where limited
     std::vector<OutstandingTable> outstanding;  ///< by instance, where described
     bool merges_lines = true;                   ///< MSHRs are found by line, PRT entries by warp instruction
     bool allocates_stores = false;
     bool write_back = false;
     std::uint32_t partitions = 1;
-    double far_extra = 0;  ///< cycles by which a hit in another partition than the SM's own takes longer
+    double far_extra = 0;           ///< cycles by which a hit in another partition than the SM's own takes longer
+    std::uint64_t lines_ahead = 0;  ///< lines that are requested behind one that is
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
 };

@@ -69,6 +69,8 @@ Time MemoryModel::fetch_block(TransactionState& state, std::size_t depth, const 
         const auto bytes = static_cast<double>(std::uint64_t(std::popcount(sectors)) << tags.sector_shift());
         now = queue(state, level.ports[instance], bytes * level.cycles_per_byte, now);
     }
+    if (!level.sm_ports.empty())
+        now = queue(state, level.sm_ports[t.sm], static_cast<double>(range.bytes) * level.cycles_per_sm_byte, now);
     const auto found = tags.lookup(address, sectors, true);
     ++(found.missing == 0 ? level.hits : level.misses);
     TagArray::Line& line = *found.line;
@@ -76,7 +78,11 @@ Time MemoryModel::fetch_block(TransactionState& state, std::size_t depth, const 
 
     const bool pending = (line.pending & sectors) != 0 && line.ready > now;
     const double latency = hit_latency(level, t.sm, range.physical);
-    if (found.missing == 0 && !pending) return now + state.penalty + latency;
+    const bool looks_ahead = level.lines_ahead > 0 && !state.ahead;
+    if (found.missing == 0 && !pending) {
+        if (looks_ahead) fetch_ahead(state, depth, range, level.lines_ahead, now);
+        return now + state.penalty + latency;
+    }
     OutstandingTable::Slot slot{now, 0, false};
     if (!level.outstanding.empty())
         slot = track(level, instance, state, address >> tags.block_shift(), found.missing != 0, now);
@@ -91,7 +97,21 @@ Time MemoryModel::fetch_block(TransactionState& state, std::size_t depth, const 
         line.ready = std::max(line.ready, done);
     }
     if (!level.outstanding.empty()) level.outstanding[instance].release_at(slot.index, done);
+    if (looks_ahead) fetch_ahead(state, depth, range, found.missing != 0 ? 1 : level.lines_ahead, slot.start);
     return done;
+}
+
+void MemoryModel::fetch_ahead(TransactionState& state, std::size_t depth, const Range& range, std::uint64_t first,
+                              Time now) {
+    const CacheLevel& level = *state.path.caches[depth];
+    const std::uint64_t line = level.instances.front().block_bytes();
+    const std::uint64_t into = (level.scope == Scope::gpu ? range.physical : range.virtual_address) & (line - 1);
+    const Range next{range.virtual_address - into, range.physical - into,
+                     line};  // may wrap round as missing_range() does
+    state.ahead = true;
+    for (std::uint64_t i = first; i <= level.lines_ahead; ++i)
+        (void)fetch_block(state, depth, {next.virtual_address + i * line, next.physical + i * line, line}, now);
+    state.ahead = false;
 }
 
 Time MemoryModel::fetch(TransactionState& state, std::size_t depth, Range range, Time now) {

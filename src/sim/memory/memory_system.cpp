@@ -107,12 +107,21 @@ void MemoryModel::begin_launch() {
         for (const auto& port : *ports) latest_ = std::max(latest_, port.busy_until());
     for (const auto& [key, cache] : levels_.caches) {
         (void)key;
-        for (const auto& port : cache.ports) latest_ = std::max(latest_, port.busy_until());
+        for (const auto* ports : {&cache.ports, &cache.sm_ports})
+            for (const auto& port : *ports) latest_ = std::max(latest_, port.busy_until());
     }
     latest_ = std::max({latest_, stores_.busy_until(), atomic_units_.busy_until()});
     for (const AtomicUnit& unit : units_) latest_ = std::max(latest_, unit.server.busy_until());
     dram_.begin_launch();
     base_ = std::ceil(latest_);
+}
+
+void MemoryModel::preload(PathKind kind, std::uint64_t address, std::uint64_t bytes) {
+    const MemoryPath& to = levels_.paths[static_cast<std::size_t>(kind)];
+    if (to.near == 0 || bytes == 0) return;
+    for (TagArray& tags : to.caches[to.near - 1]->instances)
+        for (std::uint64_t at = address & ~(tags.block_bytes() - 1); at < address + bytes; at += tags.block_bytes())
+            (void)tags.lookup(at, tags.sectors_of(at, tags.block_bytes()), true);
 }
 
 std::uint64_t MemoryModel::filled_lines() const {

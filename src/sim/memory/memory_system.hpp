@@ -12,7 +12,8 @@
 // times are added to them. Where a latency has a range, it differs between TPCs.
 //
 // Misses. A miss fills the missing sectors of every level on its way. Tags change at once; a later hit on data that are
-// still in flight waits for them. Hits and misses therefore depend only on the order of accesses, never on time.
+// still in flight waits for them, also on an entry of a TLB. Caches may request lines behind one that missed together
+// with it (fetched_ahead). Hits and misses therefore depend only on the order of accesses, never on time.
 //
 // Waiting has four causes. An MSHR file or pending request table has no free entry, or an MSHR merges no more requests.
 // A cache port is busy (bytes_per_cycle). The SM's port into the interconnect is busy; it has one rate for each
@@ -87,6 +88,9 @@ public:
     [[nodiscard]] virtual bool reached_dram() const = 0;
     /// Forgets queue state (not cache contents) at the start of a launch; time restarts at 0.
     virtual void begin_launch() = 0;
+    /// Puts these bytes into the path's last cache before the interconnect, in all of its instances, as a launch does
+    /// before its first block.
+    virtual void preload(PathKind path, std::uint64_t address, std::uint64_t bytes) = 0;
     /// The blocks of the launch take `shared_bytes` of each SM's shared memory, which may share storage with a cache.
     virtual void set_aside(std::uint64_t shared_bytes) = 0;
     /// Lines of the caches of the whole GPU that hold data.

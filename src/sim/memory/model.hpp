@@ -36,6 +36,7 @@ struct TransactionState {
     /// The range was cut at the lines of a level. The described latency is that of the whole transaction, so its pieces
     /// do not wait for each other. Work that one piece books is subtracted from what the next one waits.
     bool cut = false;
+    bool ahead = false;  ///< a cache requests this line together with one that missed
     std::array<std::pair<const Server*, double>, 5> booked{};
 };
 
@@ -50,6 +51,7 @@ public:
     Time access(const Transaction& transaction, Time now) override;
     [[nodiscard]] bool reached_dram() const override { return reached_dram_; }
     void begin_launch() override;
+    void preload(PathKind path, std::uint64_t address, std::uint64_t bytes) override;
     void set_aside(std::uint64_t shared_bytes) override { storage_.set_aside(shared_bytes); }
     [[nodiscard]] std::uint64_t filled_lines() const override;
     void fill_with_strangers(std::uint64_t lines) override;
@@ -63,6 +65,9 @@ private:
     /// The range from cache `depth` of the path on, or from DRAM; completion of its last byte.
     Time fetch(TransactionState& state, std::size_t depth, Range range, Time now);
     Time fetch_block(TransactionState& state, std::size_t depth, const Range& range, Time now);
+    /// Requests lines behind that of `range` from cache `depth`, from the one at the distance `first` on. Nothing waits
+    /// for them.
+    void fetch_ahead(TransactionState& state, std::size_t depth, const Range& range, std::uint64_t first, Time now);
     /// Books work at a server; returns when it starts.
     static Time queue(TransactionState& state, Server& server, double service, Time now);
     static double own_work(TransactionState& state, const Server& server, double service);

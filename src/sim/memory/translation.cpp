@@ -8,6 +8,8 @@ namespace {
 constexpr std::uint64_t kPageTable = std::uint64_t{1} << 46;
 /// Bytes of a page table entry.
 constexpr std::uint64_t kPageTableEntry = 8;
+/// Levels of TLBs of a path whose entries later accesses wait for; no GPU so far has more.
+constexpr std::size_t kMostTlbs = 8;
 
 }  // namespace
 
@@ -27,16 +29,23 @@ void MemoryModel::translate(TransactionState& state, Time now) {
     if (state.translated) return;
     state.translated = true;
     const Transaction& t = state.transaction;
+    std::array<TagArray::Line*, kMostTlbs> missed{};
+    std::size_t misses = 0;
     for (TlbLevel* tlb : state.path.tlbs) {
-        if (tlb->instances[placement_.instance(tlb->scope, t.sm, t.scheduler)].lookup(t.address, 1, true).missing ==
-            0) {
+        const auto found =
+            tlb->instances[placement_.instance(tlb->scope, t.sm, t.scheduler)].lookup(t.address, 1, true);
+        if (found.missing == 0) {
             ++tlb->hits;
+            // The entry is there once the access that missed has brought it.
+            state.penalty = std::max(state.penalty, found.line->ready - now);
             break;
         }
         ++tlb->misses;
         state.penalty += tlb->penalty;
+        if (misses < missed.size()) missed[misses++] = found.line;
         if (tlb == state.path.tlbs.back()) read_page_table(state, *tlb, now);
     }
+    for (std::size_t i = 0; i < misses; ++i) missed[i]->ready = now + state.penalty;
     if (state.path.window == 0) return;
     const std::uint64_t window = t.address / state.path.window;
     if (window == state.path.active_window) return;

@@ -11,6 +11,8 @@ BlockLaunchSpec block_launch_spec_of(const machine::LaunchCost& launch) {
     spec.replacement = static_cast<double>(launch.block_replacement.value_or(0));
     spec.block_interval = launch.block_interval.value_or(0);
     spec.warp_interval = launch.warp_interval.value_or(0);
+    spec.code_prefetch = static_cast<std::uint64_t>(launch.code_prefetch.value_or(0));
+    spec.store_drain = launch.store_drain.value_or(0);
     return spec;
 }
 

@@ -14,9 +14,11 @@ struct BlockLaunchSpec {
     std::uint64_t blocks = 0;         ///< of the grid
     std::uint32_t blocks_per_sm = 0;  ///< resident at once
     std::uint32_t warps_per_block = 0;
-    double replacement = 0;     ///< cycles from the end of a block to the start of the one that takes its place
-    double block_interval = 0;  ///< cycles between two blocks that the GPU starts
-    double warp_interval = 0;   ///< cycles between two warps that an SM starts
+    double replacement = 0;           ///< cycles from the end of a block to the start of the one that takes its place
+    double block_interval = 0;        ///< cycles between two blocks that the GPU starts
+    double warp_interval = 0;         ///< cycles between two warps that an SM starts
+    std::uint64_t code_prefetch = 0;  ///< bytes of code that the launch brings near the SMs
+    double store_drain = 0;           ///< cycles from the last store to the end of the launch
 };
 /// What the description says; the grid's shape is left for the caller to fill in.
 [[nodiscard]] BlockLaunchSpec block_launch_spec_of(const machine::LaunchCost& launch);

@@ -123,6 +123,9 @@ void check_instruction_supply(const machine::Machine& machine) {
 void check_description(const machine::Machine& machine) {
     if (machine.launch.block_interval) (void)need_rate(machine.launch.block_interval, "launch.block_interval");
     if (machine.launch.warp_interval) (void)need_rate(machine.launch.warp_interval, "launch.warp_interval");
+    if (machine.launch.store_drain) (void)need_rate(machine.launch.store_drain, "launch.store_drain");
+    if (machine.launch.code_prefetch && *machine.launch.code_prefetch != 0)
+        (void)need_count(machine.launch.code_prefetch, "launch.code_prefetch");
     check_clock(machine);
     check_topology(machine.topology);
     check_issue(machine.issue);

@@ -19,7 +19,7 @@ constexpr std::uint64_t kIssuesBetweenTimeChecks = 8192;
 
 LaunchTime Engine::run() {
     for (auto& scheduler : schedulers_) scheduler.available.assign(kFirstUnitSet + unit_spec_.sets.size(), 0.0);
-    setup_.memory_system.begin_launch();
+    begin();
     make_sampler();
     try {
         place_initial_blocks();
@@ -35,9 +35,18 @@ LaunchTime Engine::run() {
                         "whole launch",
                         error.what()));
     }
+    if (latest_store_ > 0) latest_ = std::max(latest_, latest_store_ + block_spec_.store_drain);
     const LaunchTime time = estimate_launch();
     counters_.cycles += static_cast<std::uint64_t>(std::ceil(time.cycles));
     return time;
+}
+
+/// What a launch does before its first block: it brings the beginning of the code, and the constants that it writes.
+void Engine::begin() {
+    MemorySystem& memory = setup_.memory_system;
+    memory.begin_launch();
+    memory.preload(PathKind::instruction, shape_.code_address, std::min(shape_.code_bytes, block_spec_.code_prefetch));
+    memory.preload(PathKind::constant, shape_.constants_address, shape_.constants_bytes);
 }
 
 void Engine::run_events() {
@@ -80,6 +89,8 @@ AccessTimes Engine::time_access(ResidentWarp& warp, std::uint32_t number, WarpAc
     warp.gap = std::max(warp.gap, times.warp_gap);
     scheduler.free = std::max(scheduler.free, times.scheduler_free);
     latest_ = std::max(latest_, times.last);
+    if (access.instruction.kind == AccessKind::store && access.instruction.space != ptx::Space::shared)
+        latest_store_ = std::max(latest_store_, times.done);
     return times;
 }
 

@@ -48,6 +48,8 @@ struct KernelShape {
     std::string name;
     std::uint64_t code_address = 0;
     std::uint64_t code_bytes = 0;
+    std::uint64_t constants_address = 0;  ///< of the constant bank that the launch writes
+    std::uint64_t constants_bytes = 0;
     std::uint64_t static_shared = 0;  ///< bytes of a block
     std::uint64_t system_shared = 0;  ///< bytes before them that the system keeps, which a block's overhead covers
     int registers_per_thread = 0;
@@ -150,6 +152,7 @@ protected:
 private:
     void size_launch();
     void make_schedulers();
+    void begin();
     void place_initial_blocks();
     bool place_block(std::uint32_t sm, double now);
     void start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32_t threads, double now);
@@ -179,7 +182,8 @@ private:
     /// ago comes first. They therefore take turns at what they share: banks of shared memory and the path to memory.
     using Event = std::tuple<double, double, std::uint32_t>;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-    double latest_ = 0;  ///< the launch is not over before
+    double latest_ = 0;        ///< the launch is not over before
+    double latest_store_ = 0;  ///< the last store has left its SM
     std::optional<BlockSampler> sampler_;
     double longest_block_ = 0;          ///< cycles of a block that has ended
     std::uint64_t furthest_block_ = 0;  ///< behind all blocks that were started or skipped

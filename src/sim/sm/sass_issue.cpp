@@ -38,6 +38,8 @@ KernelShape shape_of_code(const LoadedMachineCode& kernel) {
     return {.name = program.kernel,
             .code_address = kernel.code_address,
             .code_bytes = program.steps.size() * sass::kInstructionBytes,
+            .constants_address = kernel.bank_address[0],
+            .constants_bytes = program.constants[0].size() * sizeof(std::uint32_t),
             .static_shared = program.shared_bytes - program.system_shared_bytes,
             .system_shared = program.system_shared_bytes,
             .registers_per_thread = program.registers,
