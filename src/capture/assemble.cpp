@@ -223,6 +223,7 @@ Capture assemble(const fs::path& journals, const fs::path& folder, Header header
     make_folders(folder);
     Adder adder(capture, journals, folder);
     for (auto& journal : read_journals(journals)) adder.add(std::move(journal));
+    if (auto& limit = capture.header.memory_limit) count_left_out(capture, *limit);
     write_index(folder, capture);
     return capture;
 }

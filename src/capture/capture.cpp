@@ -50,6 +50,21 @@ Capture load(const std::filesystem::path& folder) {
     return capture;
 }
 
+void count_left_out(const Capture& capture, MemoryLimit& limit) {
+    for (std::size_t i = 0; i < capture.launches.size(); ++i) {
+        bool left_out = false;
+        for (const auto* buffers : {&capture.launches[i].buffers, &capture.launches[i].results}) {
+            if (!*buffers) continue;
+            for (const auto& buffer : **buffers)
+                if (buffer.omitted == kOmittedByLimit) {
+                    left_out = true;
+                    limit.bytes_left_out += buffer.bytes;
+                }
+        }
+        if (left_out && limit.launches++ == 0) limit.first = i;
+    }
+}
+
 std::string read_module(const Capture& capture, const Module& module) {
     const auto file = capture.folder / module.file;
     std::string code = read_file(file, "a captured module");

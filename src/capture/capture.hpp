@@ -149,6 +149,8 @@ struct Launch {
     double host_us = 0;  ///< when the program asked for it
     /// Since the first launch of the process, and how long it took, both by events of the GPU.
     std::optional<double> start_us, us;
+    /// `us` contains waiting for the host, at most this long: the GPU was ready before the launch reached it.
+    std::optional<double> host_wait_us;
     std::vector<std::uint64_t> after;  ///< launches of other streams that it waits for
     std::optional<Shape> kernel;       ///< either a kernel
     std::optional<int> graph;          ///< or an index of Capture::graphs
@@ -173,12 +175,21 @@ struct Writer {
     std::string date;  ///< UTC
 };
 
+/// What --max-memory left out.
+struct MemoryLimit {
+    std::uint64_t bytes = 0;           ///< that a process may store
+    std::uint64_t launches = 0;        ///< with a buffer that has no content for this reason
+    std::uint64_t first = 0;           ///< of these launches, where there are any
+    std::uint64_t bytes_left_out = 0;  ///< of these buffers; some may be equal to others
+};
+
 /// What a capture says first.
 struct Header {
     Writer writer;
     std::vector<std::string> command;  ///< the recorded program with its arguments
     int exit_code = 0;                 ///< of the program, or 128 and the number of the signal that ended it
     double wall_seconds = 0;
+    std::optional<MemoryLimit> memory_limit;  ///< nullopt in older captures, and where no memory was to be stored
 };
 
 struct Capture {
@@ -201,6 +212,11 @@ struct Capture {
 /// Reads and checks the index alone. `origin` is the name of the file.
 [[nodiscard]] Capture from_json(std::string_view text, std::string_view origin);
 [[nodiscard]] std::string to_json(const Capture& capture);
+
+/// Why a buffer has no content where the limit was reached.
+inline constexpr std::string_view kOmittedByLimit = "memory limit";
+/// Counts what the limit left out.
+void count_left_out(const Capture& capture, MemoryLimit& limit);
 
 /// The code of a module. Throws InputError when the file is missing or is not the one that was captured.
 [[nodiscard]] std::string read_module(const Capture& capture, const Module& module);

@@ -95,6 +95,7 @@ Json json_of(const Launch& launch) {
     json["host_us"] = launch.host_us;
     if (launch.start_us) json["start_us"] = *launch.start_us;
     if (launch.us) json["us"] = *launch.us;
+    if (launch.host_wait_us) json["host_wait_us"] = *launch.host_wait_us;
     if (!launch.after.empty()) json["after"] = launch.after;
     if (launch.kernel) json["launch"] = json_of(*launch.kernel);
     if (launch.graph) json["graph"] = *launch.graph;
@@ -267,6 +268,7 @@ Launch launch_of(const JsonNode& node, const Capture& capture) {
     launch.host_us = node.at("host_us").number();
     if (const auto start = node.find("start_us")) launch.start_us = start->number();
     if (const auto us = node.find("us")) launch.us = us->number();
+    if (const auto waited = node.find("host_wait_us")) launch.host_wait_us = waited->number();
     if (const auto after = node.find("after"))
         for (const auto& other : after->elements())
             launch.after.push_back(index<std::uint64_t>(other, capture.launches.size()));
@@ -323,13 +325,18 @@ Kernel kernel_of(const JsonNode& node, std::size_t modules) {
 
 std::string to_json(const Capture& capture) {
     const Header& header = capture.header;
-    const Json head{{"schema", kSchema},
-                    {"version", header.writer.version},
-                    {"commit", header.writer.commit},
-                    {"date", header.writer.date},
-                    {"command", header.command},
-                    {"exit_code", header.exit_code},
-                    {"wall_seconds", header.wall_seconds}};
+    Json head{{"schema", kSchema},
+              {"version", header.writer.version},
+              {"commit", header.writer.commit},
+              {"date", header.writer.date},
+              {"command", header.command},
+              {"exit_code", header.exit_code},
+              {"wall_seconds", header.wall_seconds}};
+    if (const auto& limit = header.memory_limit) {
+        head["memory_limit"] = {
+            {"bytes", limit->bytes}, {"launches_left_out", limit->launches}, {"bytes_left_out", limit->bytes_left_out}};
+        if (limit->launches != 0) head["memory_limit"]["first_launch_left_out"] = limit->first;
+    }
     std::string text = head.dump(2, ' ', false, Json::error_handler_t::replace);
     text.resize(text.rfind('\n'));
     const auto add = [&](std::string_view name, const std::string& list) {
@@ -353,7 +360,15 @@ Capture from_json(std::string_view text, std::string_view origin) {
     capture.header = {{node.at("version").text(), node.at("commit").text(), node.at("date").text()},
                       node.at("command").texts(),
                       small<int>(node.at("exit_code")),
-                      node.at("wall_seconds").number()};
+                      node.at("wall_seconds").number(),
+                      {}};
+    if (const auto limit = node.find("memory_limit")) {
+        auto& read = capture.header.memory_limit.emplace();
+        read.bytes = limit->at("bytes").natural();
+        read.launches = limit->at("launches_left_out").natural();
+        read.bytes_left_out = limit->at("bytes_left_out").natural();
+        if (read.launches != 0) read.first = limit->at("first_launch_left_out").natural();
+    }
     for (const auto& gpu : node.at("gpus").elements()) capture.gpus.push_back(gpu_of(gpu));
     for (const auto& process : node.at("processes").elements())
         capture.processes.push_back({process.at("pid").natural(), process.at("command").texts()});

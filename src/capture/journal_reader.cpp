@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <utility>
 
 namespace gputomo::capture {
@@ -45,8 +46,9 @@ public:
         for (auto& [id, launch] : launches_) positions.emplace(id, positions.size());
         for (auto& [id, launch] : launches_) {
             if (const auto time = times_.find(id); time != times_.end()) {
-                launch.start_us = time->second.first;
-                launch.us = time->second.second;
+                launch.start_us = time->second.start_us;
+                launch.us = time->second.us;
+                launch.host_wait_us = time->second.host_wait_us;
             }
             const auto asked = std::move(launch.after);
             launch.after.clear();
@@ -125,7 +127,9 @@ private:
     }
 
     void read_time(const JsonNode& node) {
-        times_[node.at("launch").natural()] = {node.at("start_us").number(), node.at("us").number()};
+        auto& time = times_[node.at("launch").natural()];
+        time = {node.at("start_us").number(), node.at("us").number(), {}};
+        if (const auto waited = node.find("host_wait_us")) time.host_wait_us = waited->number();
     }
 
     void read_results(const JsonNode& node) {
@@ -190,7 +194,11 @@ private:
     ProcessJournal& journal_;
     std::map<std::uint64_t, int> graph_numbers_;
     std::map<std::uint64_t, Launch> launches_;
-    std::map<std::uint64_t, std::pair<double, double>> times_;
+    struct LaunchTime {
+        double start_us = 0, us = 0;
+        std::optional<double> host_wait_us;
+    };
+    std::map<std::uint64_t, LaunchTime> times_;
 };
 
 }  // namespace

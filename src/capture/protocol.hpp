@@ -29,6 +29,8 @@ struct Selection {
     std::uint64_t count = 1;
 };
 
-inline constexpr std::uint64_t kDefaultMemory = std::uint64_t{256} << 20;
+/// Keeps a training step: weights, gradients, the optimizer's state and activations change from launch to launch, and
+/// each new content is stored (docs/capture.md). More would fill disks unasked.
+inline constexpr std::uint64_t kDefaultMemory = std::uint64_t{4} << 30;
 
 }  // namespace gputomo::capture

@@ -168,7 +168,8 @@ Recorded record(const Options& options) {
     Recorded made;
     {
         const TemporaryFolder journals(absolute / kJournalsFolder);
-        Header header{.writer = options.writer, .command = options.command};
+        Header header{.writer = options.writer, .command = options.command, .memory_limit = {}};
+        if (options.memory != 0) header.memory_limit = MemoryLimit{.bytes = options.memory};
         const auto start = std::chrono::steady_clock::now();
         header.exit_code = run(options, library, journals.path(), signals);
         header.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

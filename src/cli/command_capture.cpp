@@ -39,7 +39,7 @@ constexpr unsigned kOfProgram = 1, kOfReduction = 2;
 /// What the launches of one kernel have in common.
 struct CapturedKernel {
     int kernel = 0;
-    std::uint64_t launches = 0, timed = 0, in_graphs = 0;
+    std::uint64_t launches = 0, timed = 0, in_graphs = 0;  ///< `timed`: those that did not wait for the host
     double us = 0;
     std::uint64_t stored = 0;  ///< bytes of memory that its launches point into and that were stored
     const capture::Shape* first = nullptr;
@@ -71,7 +71,7 @@ std::vector<CapturedKernel> captured_kernels(const capture::Capture& made) {
         if (launch.kernel) {
             count_launch(row(*launch.kernel), *launch.kernel);
             row(*launch.kernel).stored += stored_bytes(launch);
-            if (launch.us) row(*launch.kernel).us += *launch.us, ++row(*launch.kernel).timed;
+            if (launch.us && !launch.host_wait_us) row(*launch.kernel).us += *launch.us, ++row(*launch.kernel).timed;
             continue;
         }
         for (const auto& node : made.graphs[static_cast<std::size_t>(*launch.graph)].nodes)
@@ -104,11 +104,18 @@ void print_captured_kernels(const capture::Capture& made) {
 }
 
 void print_capture_summary(const capture::Capture& made) {
-    std::uint64_t graphs = 0, memory = 0;
+    std::uint64_t graphs = 0, memory = 0, waited = 0;
     double graph_us = 0;
-    for (const auto& launch : made.launches)
+    for (const auto& launch : made.launches) {
         if (launch.graph) ++graphs, graph_us += launch.us.value_or(0);
+        if (launch.host_wait_us) ++waited;
+    }
     for (const auto& file : made.memory) memory += file.bytes;
+    if (waited != 0)
+        out::print(
+            "the times of {} launches contain waiting for the host, and are not in the columns of us; "
+            "`gputomo measure` times launches alone\n",
+            waited);
     if (graphs != 0) out::print("{} starts of graphs took {:.2f} us; their kernels have no times\n", graphs, graph_us);
     out::print("{} launches of {} kernels in {} processes and {:.1f} s, {} modules, {:.1f} MB of memory: {}\n",
                made.launches.size(), made.kernels.size(), made.processes.size(), made.header.wall_seconds,
@@ -155,6 +162,17 @@ int reduce_capture(CaptureOptions& chosen) {
     return 0;
 }
 
+/// Says on standard error what the limit of memory left out: such launches cannot be predicted, simulated or measured.
+void print_left_out(const capture::Capture& made) {
+    const auto& limit = made.header.memory_limit;
+    if (!limit || limit->launches == 0) return;
+    out::warn(
+        "--max-memory {}: the memory of {} launches, from launch {} on, is not whole: {} bytes more were wanted. "
+        "They cannot be predicted, simulated or measured. Capture again with --max-memory {}, or choose launches "
+        "with --kernel or --launches",
+        limit->bytes, limit->launches, limit->first, limit->bytes_left_out, limit->bytes + limit->bytes_left_out);
+}
+
 /// Says on standard error which launches are missing or where they are, and what is still in the folder.
 void print_what_stays(const capture::Recorded& recording, const std::string& folder) {
     const auto& made = recording.capture;
@@ -191,6 +209,7 @@ int run_capture(CaptureOptions& chosen) {
     if (!made.launches.empty()) {
         print_captured_kernels(made);
         print_capture_summary(made);
+        print_left_out(made);
     }
     if (recording.interrupted_here) return kInterrupted;
     return made.launches.empty() && made.header.exit_code == 0 ? kFailed : made.header.exit_code;

@@ -13,6 +13,7 @@ using ::testing::HasSubstr;
 Capture example() {
     Capture capture;
     capture.header = {{"1", "abc", "2026-01-01T00:00:00Z"}, {"program", "with \"quotes\""}};
+    capture.header.memory_limit = MemoryLimit{.bytes = 100, .launches = 1, .first = 0, .bytes_left_out = 8};
     capture.gpus = {{"GPU", "GPU-1", 90, 132, 1980000, 3201000, 1 << 30, 13000}};
     capture.processes = {{7, {"program"}}};
     capture.modules = {{"00ff", "modules/00ff.cubin", "cubin", 12}};
@@ -24,6 +25,7 @@ Capture example() {
     launch.gpu = 0;
     launch.kernel = shape;
     launch.us = 1.5;
+    launch.host_wait_us = 0.5;
     launch.buffers = {{"device", "", 0x7f0000000000, 120, {{0, 20, 0, "", 0}, {20, 100, {}, "memory/aa.bin", 0}}, ""},
                       {"variable", "v", 16, 4, {}, "memory limit"}};
     launch.results = {launch.buffers->back()};
@@ -61,6 +63,17 @@ std::string with(const std::string& from, const std::string& to) {
 TEST(CaptureIndex, ReadsBackWhatWasWritten) {
     const std::string json = to_json(example());
     EXPECT_EQ(to_json(from_json(json, "x.json")), json);
+}
+
+TEST(CaptureIndex, CountsWhatTheLimitLeftOut) {
+    auto capture = example();
+    MemoryLimit limit{.bytes = 100};
+    count_left_out(capture, limit);
+    EXPECT_EQ(limit.launches, 1U);
+    EXPECT_EQ(limit.first, 0U);
+    EXPECT_EQ(limit.bytes_left_out, 8U) << "4 bytes before the launch and 4 after it";
+    capture.header.memory_limit.reset();
+    EXPECT_FALSE(from_json(to_json(capture), "x.json").header.memory_limit) << "as in older captures";
 }
 
 TEST(CaptureIndex, NamesTheFieldThatIsWrong) {

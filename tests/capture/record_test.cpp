@@ -132,6 +132,36 @@ protected:
 TEST_F(Recording, OfAProgramThatIsLinkedWithTheDriver) { expect_plain(record_program("linked", "library")); }
 TEST_F(Recording, OfAProgramThatFindsTheDriverByDlsym) { expect_plain(record_program("dlsym", "library")); }
 TEST_F(Recording, OfAProgramThatAsksCuGetProcAddress) { expect_plain(record_program("proc", "library")); }
+TEST_F(Recording, MarksTimesThatContainWaitingForTheHost) {
+    const auto idle = record_program("proc", "library");
+    for (const auto& launch : idle.launches) {
+        ASSERT_TRUE(launch.host_wait_us) << "an idle GPU waits until the host has handed the launch over";
+        EXPECT_GT(*launch.host_wait_us, 0);
+        EXPECT_LT(*launch.host_wait_us, 1e6);
+    }
+    setenv("FAKE_BUSY_GPU", "1", 1);
+    const auto busy = record_program("proc", "library");
+    unsetenv("FAKE_BUSY_GPU");
+    for (const auto& launch : busy.launches) {
+        EXPECT_EQ(launch.us, 250.0);
+        EXPECT_FALSE(launch.host_wait_us) << "the GPU had earlier work when the launch reached it";
+    }
+}
+
+TEST_F(Recording, SaysWhatTheLimitOfMemoryLeftOut) {
+    const auto whole = record_program("proc", "library");
+    ASSERT_TRUE(whole.header.memory_limit);
+    EXPECT_EQ(whole.header.memory_limit->bytes, kDefaultMemory);
+    EXPECT_EQ(whole.header.memory_limit->launches, 0U);
+    options_.memory = 1000;
+    const auto limited = record_program("proc", "library");
+    EXPECT_EQ(limited.header.memory_limit->launches, 1U) << "memory of the second launch was not asked for";
+    EXPECT_EQ(limited.header.memory_limit->first, 0U);
+    EXPECT_EQ(limited.header.memory_limit->bytes_left_out, kFloats * sizeof(float));
+    options_.memory = 0;
+    EXPECT_FALSE(record_program("proc", "library").header.memory_limit) << "none was to be stored";
+}
+
 TEST_F(Recording, OfModules) { expect_plain(record_program("proc", "module")); }
 
 TEST_F(Recording, OfACubinThatIsNotInAFatbin) {

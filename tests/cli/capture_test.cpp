@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class CaptureCommand : public ProgramTest {
 protected:
@@ -100,6 +101,19 @@ TEST_F(CaptureCommand, AnInterruptedRunIsTheCaptureOfAFolderWithoutOne) {
     EXPECT_THAT(cut.err, HasSubstr("the program was interrupted after 2 launches"));
     EXPECT_TRUE(exists("c/capture.json"));
     EXPECT_FALSE(exists("c/partial"));
+}
+
+TEST_F(CaptureCommand, SaysAtOnceWhatTheLimitOfMemoryLeftOut) {
+    const std::string program = "LD_LIBRARY_PATH='" GPUTOMO_FAKE_DRIVER_FOLDER "' '" GPUTOMO_RECORDED_PROGRAM
+                                "' proc '" +
+                                source("tests/data/cubin/opcodes.sm_90.cubin") + "' opcodes library";
+    const auto ran = run({"capture", "--out", "c", "--max-memory", "1000", "--", "sh", "-c", program});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("--max-memory 1000: the memory of 1 launches, from launch 0 on, is not whole"),
+                               HasSubstr("400000 bytes more were wanted"), HasSubstr("--max-memory 401000")));
+    EXPECT_THAT(ran.out, HasSubstr("the times of 2 launches contain waiting for the host"));
+    EXPECT_THAT(read("c/capture.json"), HasSubstr("\"launches_left_out\": 1"));
+    EXPECT_THAT(capture_launches("exit 0").err, Not(HasSubstr("--max-memory")));
 }
 
 TEST_F(CaptureCommand, OtherCommandsDoNotWriteOverTheFilesOfACapture) {

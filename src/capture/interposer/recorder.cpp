@@ -208,7 +208,7 @@ void Recorder::finish(const Launch& launch, Prepared prepared, bool made) {
         return;
     }
     const std::uint64_t id = launches_++;
-    timing_.end(prepared.context, launch.stream, prepared.events, id);
+    timing_.end(prepared.context, launch.stream, prepared.events, id, prepared.host_us);
     const std::string waits = streams_.take_waits(launch.stream);
     streams_.launched(launch.stream, id);
     prepared.line.add("id", id)

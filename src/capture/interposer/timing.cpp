@@ -38,11 +38,13 @@ Timing::Pair Timing::begin(abi::Context context, abi::Stream stream) {
     return {};
 }
 
-void Timing::end(abi::Context context, abi::Stream stream, Pair pair, std::uint64_t launch) {
+void Timing::end(abi::Context context, abi::Stream stream, Pair pair, std::uint64_t launch, double asked_us) {
     if (pair.start == nullptr) return;
     const std::scoped_lock guard(lock_);
+    const bool waited = driver().event_query(pair.start) == abi::kSuccess;
+    const double host_wait_us = waited ? now_us() - asked_us : 0;
     if (driver().event_record(pair.stop, stream) == abi::kSuccess)
-        contexts_[context].pending.push_back({pair, launch});
+        contexts_[context].pending.push_back({pair, launch, host_wait_us});
     else
         contexts_[context].free.insert(contexts_[context].free.end(), {pair.start, pair.stop});
 }
@@ -54,7 +56,7 @@ void Timing::drop(abi::Context context, Pair pair) {
 }
 
 void Timing::write_oldest(Context& context) {
-    const auto [pair, launch] = context.pending.front();
+    const auto [pair, launch, host_wait_us] = context.pending.front();
     context.pending.pop_front();
     context.free.push_back(pair.stop);
     float since_last = 0, took = 0;  // milliseconds
@@ -68,11 +70,10 @@ void Timing::write_oldest(Context& context) {
     if (context.last_start != nullptr) context.free.push_back(context.last_start);
     context.last_start = pair.start;
     context.last_start_us += static_cast<double>(since_last) * 1e3;
-    journal_.write(JsonLine("time")
-                       .add("launch", launch)
-                       .add("start_us", context.last_start_us)
-                       .add("us", static_cast<double>(took) * 1e3)
-                       .line());
+    JsonLine line("time");
+    line.add("launch", launch).add("start_us", context.last_start_us).add("us", static_cast<double>(took) * 1e3);
+    if (host_wait_us > 0) line.add("host_wait_us", host_wait_us);
+    journal_.write(line.line());
 }
 
 void Timing::write_finished(Context& context) {

@@ -21,8 +21,9 @@ public:
     };
     /// Records an event before a launch. Without one, the launch is not timed.
     [[nodiscard]] Pair begin(abi::Context context, abi::Stream stream);
-    /// Records an event after it.
-    void end(abi::Context context, abi::Stream stream, Pair pair, std::uint64_t launch);
+    /// Records an event after it. `asked_us` is when the host recorded the one before. If the GPU has reached that
+    /// already, it was ready before the launch came, and the time contains waiting for the host.
+    void end(abi::Context context, abi::Stream stream, Pair pair, std::uint64_t launch, double asked_us);
     /// Takes back the events of a launch that failed.
     void drop(abi::Context context, Pair pair);
 
@@ -39,6 +40,7 @@ private:
     struct Pending {
         Pair pair;
         std::uint64_t launch;
+        double host_wait_us = 0;  ///< at most; 0: the GPU did not wait
     };
     /// Launches of one context in order.
     struct Context {

@@ -137,12 +137,19 @@ EXPORT cuEventCreate(abi::Event* event, unsigned) {
     *event = handle<abi::Event>(std::malloc(8));
     return abi::kSuccess;
 }
-EXPORT cuEventRecord(abi::Event, abi::Stream stream) {
+EXPORT cuEventRecord(abi::Event event, abi::Stream stream) {
     refuse_captured(stream, "cuEventRecord");
+    std::memset(event, 0, 1);
     return abi::kSuccess;
 }
 EXPORT cuStreamWaitEvent(abi::Stream, abi::Event, unsigned) { return abi::kSuccess; }
-EXPORT cuEventQuery(abi::Event) { return abi::kSuccess; }
+/// An idle GPU has reached an event at once. With FAKE_BUSY_GPU, it has when it is asked a second time.
+EXPORT cuEventQuery(abi::Event event) {
+    auto& asked = *reinterpret_cast<char*>(event);
+    if (std::getenv("FAKE_BUSY_GPU") == nullptr || asked != 0) return abi::kSuccess;
+    asked = 1;
+    return abi::kNotReady;
+}
 EXPORT cuEventElapsedTime(float* milliseconds, abi::Event, abi::Event) { return *milliseconds = 0.25F, abi::kSuccess; }
 
 EXPORT cuMemAlloc_v2(abi::DevicePointer* address, std::size_t bytes) {
