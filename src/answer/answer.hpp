@@ -2,6 +2,7 @@
 // units. What one of them cannot know is nullopt, never zero.
 #pragma once
 
+#include "answer/caches.hpp"
 #include "device/device.hpp"
 #include "launch/launch.hpp"
 
@@ -39,7 +40,12 @@ struct Time {
     /// The part of `cycles` before the first block starts and after the last one ends. nullopt where the description
     /// does not say; `cycles` then has no such part.
     std::optional<double> launch_cycles;
+    /// With warm caches, where the answer is that of cold ones and both differ by more than kNotableDifference.
+    /// nullopt also where that was not looked at.
+    std::optional<double> warm_cycles;
 };
+/// Share of the cold time by which the warm one differs where both are given.
+inline constexpr double kNotableDifference = 0.05;
 
 /// Cycles that the launch would take if one resource alone limited it.
 struct Bound {
@@ -96,6 +102,7 @@ struct Answer {
     Method method = Method::predict;
     LaunchShape launch;
     std::string gpu;
+    Caches caches;
     Coverage coverage;
     Time time;
     std::optional<Limiter> limiter;

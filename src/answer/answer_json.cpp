@@ -100,6 +100,8 @@ Json answer_json(const Answer& a) {
             {"cycles", a.time.cycles},
             {"microseconds", a.time.microseconds},
             {"launch_cycles", json_of(a.time.launch_cycles)},
+            {"caches", name_of(a.caches)},
+            {"warm_cycles", json_of(a.time.warm_cycles)},
             {"instructions", a.work.warp_instructions},
             {"limiter", limiter ? Json(limiter->resource) : Json()},
             {"needed_warps", a.occupancy ? json_of(a.occupancy->needed_warps) : Json()},

@@ -26,6 +26,11 @@ void append_time(Text out, const Answer& a) {
     if (a.time.launch_cycles)
         fmt::format_to(out, "; {:.0f} of them before and after the blocks", *a.time.launch_cycles);
     fmt::format_to(out, "\n");
+    fmt::format_to(out, "  caches        {}", name_of(a.caches));
+    if (a.time.warm_cycles)
+        fmt::format_to(out, "; with warm ones {:.0f} cycles, {:.4g} us", *a.time.warm_cycles,
+                       *a.time.warm_cycles * a.time.microseconds / a.time.cycles);
+    fmt::format_to(out, "\n");
     if (a.coverage.error.value_or(0) > 0)
         fmt::format_to(out, "  interval      {:.1f}% either side, by the sampling of blocks\n",
                        100 * *a.coverage.error);
@@ -124,6 +129,15 @@ void append_differences(Text out, const std::vector<launch::Difference>& differe
 }
 
 }  // namespace
+
+std::string name_of(const Caches& caches) {
+    switch (caches.state) {
+        case Caches::State::cold: return "cold";
+        case Caches::State::warm: return "warm";
+        case Caches::State::after: return fmt::format("after:{}", caches.launch);
+    }
+    return {};
+}
 
 std::string_view name_of(Method method) { return method == Method::predict ? "predict" : "simulate"; }
 

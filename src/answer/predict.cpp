@@ -2,20 +2,22 @@
 
 #include "answer/simulate.hpp"
 #include "launch/prepared_launch.hpp"
+#include "predict/launch/l2_content.hpp"
 #include "predict/launch/launch_prediction.hpp"
 #include "sim/sm/sampling_plan.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 namespace gputomo::answer {
 namespace {
 
 /// A failure of the kernel is no failure of a device: it is executed here.
-launch::LaunchProfile profile_of(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling) {
-    const launch::PreparedLaunch prepared(launch);
+launch::LaunchProfile profile_of(const launch::PreparedLaunch& prepared, const Gpu& gpu,
+                                 const launch::Sampling& sampling) {
     try {
         return launch::profile_launch(prepared, gpu.machine, sampling);
     } catch (const TimeLimitError&) {
@@ -26,7 +28,7 @@ launch::LaunchProfile profile_of(const launch::Launch& launch, const Gpu& gpu, c
 }
 
 Time time_of(const predict::LaunchPrediction& predicted, const machine::Machine& machine) {
-    Time time{.cycles = predicted.profiler_cycles, .launch_cycles = {}};
+    Time time{.cycles = predicted.profiler_cycles, .launch_cycles = {}, .warm_cycles = {}};
     if (machine.launch.profiler_cycles) time.launch_cycles = *machine.launch.profiler_cycles;
     // Both parts are at the same clock.
     if (predicted.cycles > 0) time.microseconds = predicted.microseconds * predicted.profiler_cycles / predicted.cycles;
@@ -67,13 +69,26 @@ Work work_of(const predict::LaunchPrediction& predicted) {
             .caches = {}};
 }
 
+/// What the L2 holds when the launch begins.
+predict::L2Content content_for(const CachesAtStart& caches, const launch::LaunchProfile& profile, const Gpu& gpu,
+                               const launch::Sampling& sampling) {
+    switch (caches.caches.state) {
+        case Caches::State::cold: return {};
+        case Caches::State::warm: return predict::content_after_itself(profile, gpu.machine);
+        case Caches::State::after: break;
+    }
+    const launch::PreparedLaunch earlier(*caches.earlier);
+    return predict::content_after(profile_of(earlier, gpu, sampling), earlier.buffers(), gpu.machine);
+}
+
 /// The answer where sampled blocks do not stand for the launch.
 Answer simulated_instead(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling,
-                         const launch::DependentLaunch& dependent) {
+                         const CachesAtStart& caches, const launch::DependentLaunch& dependent) {
     SimulationRequest request{.seed = sampling.seed,
                               .time_limit = sampling.time_limit,
                               .sampling = sim::SamplingPlan{sampling.most_simulated},
-                              .most_instructions = sampling.most_simulated};
+                              .most_instructions = sampling.most_simulated,
+                              .caches = caches};
     try {
         Answer answer = simulate(launch, gpu, request);
         answer.warnings.insert(
@@ -92,11 +107,16 @@ Answer simulated_instead(const launch::Launch& launch, const Gpu& gpu, const lau
     }
 }
 
-Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling) {
-    auto predicted = predict::predict_launch(profile_of(launch, gpu, sampling), gpu.machine, gpu.origin);
+Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling,
+                 const CachesAtStart& caches) {
+    const launch::PreparedLaunch prepared(launch);
+    const auto profile = profile_of(prepared, gpu, sampling);
+    auto predicted =
+        predict::predict_launch(profile, gpu.machine, gpu.origin, content_for(caches, profile, gpu, sampling));
     Answer answer{.method = Method::predict,
                   .launch = {predicted.kernel, launch.grid, launch.block, launch.dynamic_shared},
                   .gpu = predicted.gpu,
+                  .caches = caches.caches,
                   .coverage = {.blocks = predicted.blocks,
                                .executed_blocks = predicted.sampled_blocks,
                                .timed_blocks = predicted.replayed_blocks,
@@ -113,6 +133,14 @@ Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sam
                   .assumptions = std::move(predicted.assumptions),
                   .warnings = std::move(predicted.warnings)};
     for (auto& assumption : assumptions_of(gpu)) answer.assumptions.push_back(std::move(assumption));
+    const bool reads_memory = answer.work.dram_read_bytes.value_or(0) > 0;
+    if (caches.also_warm && reads_memory && caches.caches.state == Caches::State::cold) {
+        const double warm = predict::predict_launch(profile, gpu.machine, gpu.origin,
+                                                    predict::content_after_itself(profile, gpu.machine))
+                                .profiler_cycles;
+        if (std::abs(warm - answer.time.cycles) > kNotableDifference * answer.time.cycles)
+            answer.time.warm_cycles = warm;
+    }
     for (auto& hot : predicted.hot) answer.hot.push_back({hot.address, std::move(hot.text), hot.executed, hot.waited});
     if (!launch.not_proven.empty())
         answer.warnings.push_back("the reduction of the capture may have changed the launch: " + launch.not_proven);
@@ -121,11 +149,12 @@ Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sam
 
 }  // namespace
 
-Answer predict(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling) {
+Answer predict(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling,
+               const CachesAtStart& caches) {
     try {
-        return predicted(launch, gpu, sampling);
+        return predicted(launch, gpu, sampling, caches);
     } catch (const launch::DependentLaunch& dependent) {
-        return simulated_instead(launch, gpu, sampling, dependent);
+        return simulated_instead(launch, gpu, sampling, caches, dependent);
     }
 }
 

@@ -13,6 +13,7 @@ namespace gputomo::answer {
 ///
 /// Throws InputError that names what the launch or the description lacks, Error where the kernel fails, and
 /// TimeLimitError where not even one block ends in time.
-[[nodiscard]] Answer predict(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling);
+[[nodiscard]] Answer predict(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling,
+                             const CachesAtStart& caches = {});
 
 }  // namespace gputomo::answer

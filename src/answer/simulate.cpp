@@ -14,7 +14,7 @@ namespace {
 using Plan = std::optional<sim::SamplingPlan>;
 
 Time time_of(const sim::Counters& counters, const machine::Machine& machine) {
-    Time time{.cycles = static_cast<double>(counters.profiler_cycles), .launch_cycles = {}};
+    Time time{.cycles = static_cast<double>(counters.profiler_cycles), .launch_cycles = {}, .warm_cycles = {}};
     if (machine.launch.profiler_cycles)
         time.launch_cycles = static_cast<double>(counters.profiler_cycles - counters.cycles);
     time.microseconds = time.cycles / *machine.clock.sm_mhz;  // without a clock no GPU is simulated
@@ -71,9 +71,39 @@ void add_atomic_remarks(Answer& answer, const sim::Counters& counters, const mac
             100 * failed));
 }
 
+void place_textures(sim::SimulatedDevice& gpu, const launch::Launch& launch) {
+    for (const launch::Texture& texture : launch.textures) gpu.texture_at(texture.handle, texture.object);
+}
+
+/// Lets a launch leave its data in the caches, and says what that lacks.
+void fill_caches(sim::SimulatedDevice& gpu, launch::PlacedLaunch& placed, const SimulationRequest& request,
+                 const Plan& plan, std::vector<std::string>& warnings) {
+    gpu.sample(plan);
+    (void)placed.run(request.time_limit);
+    const auto& blocks = gpu.sampled_blocks();
+    if (!blocks.complete())
+        warnings.push_back(
+            fmt::format("the caches are filled by {} of {} blocks of the launch before, and lack what the others would "
+                        "leave. The time lies between that of cold and of warm caches; --whole runs all blocks",
+                        blocks.simulated, blocks.of));
+}
+
 Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const SimulationRequest& request, const Plan& plan) {
     const auto device = sim::make_device(gpu.machine, {.id = gpu.origin, .seed = request.seed});
+    std::vector<std::string> warnings;
+    const auto state = request.caches.caches.state;
+    if (state == Caches::State::after) {
+        place_textures(*device, *request.caches.earlier);
+        launch::PlacedLaunch earlier(*device, *request.caches.earlier);
+        fill_caches(*device, earlier, request, plan, warnings);
+    }
+    place_textures(*device, launch);
     launch::PlacedLaunch placed(*device, launch);
+    if (state == Caches::State::warm) {
+        fill_caches(*device, placed, request, plan, warnings);
+        placed.restore();
+    }
+    if (state != Caches::State::cold) device->forget_sm_data();
     device->sample(plan);
     device->limit_instructions(request.most_instructions);
     (void)placed.run(request.time_limit);
@@ -81,6 +111,7 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
     Answer answer{.method = Method::simulate,
                   .launch = {launch.kernel, launch.grid, launch.block, launch.dynamic_shared},
                   .gpu = device->name(),
+                  .caches = request.caches.caches,
                   .coverage = {.blocks = blocks.of,
                                .executed_blocks = blocks.simulated,
                                .timed_blocks = blocks.simulated,
@@ -89,6 +120,7 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
                   .time = time_of(device->counters(), gpu.machine),
                   .work = work_of(device->counters()),
                   .assumptions = assumptions_of(device->executed_code())};
+    answer.warnings = std::move(warnings);
     add_atomic_remarks(answer, device->counters(), gpu.machine);
     for (auto& assumption : assumptions_of(gpu)) answer.assumptions.push_back(std::move(assumption));
     if (!launch.not_proven.empty())

@@ -22,12 +22,13 @@ struct SimulationRequest {
     std::optional<std::uint64_t> most_instructions{};
     bool compares_results = false;  ///< which needs all blocks
     launch::Tolerance tolerance{};  ///< of that comparison
+    CachesAtStart caches{};
     /// Sees memory after the launch, which needs all blocks.
     std::function<void(const launch::PlacedLaunch&)> after{};
 };
 
-/// Runs the launch on a GPU that has run nothing, so that it begins with cold caches. A launch that fails because only
-/// a sample of its blocks is simulated runs again as a whole.
+/// Runs the launch on a GPU that has run nothing, or nothing but the launch that fills its caches. A launch that fails
+/// because only a sample of its blocks is simulated runs again as a whole.
 ///
 /// Throws InputError that names what the launch or the description lacks, Error where the kernel fails, and
 /// TimeLimitError.

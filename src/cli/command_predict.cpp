@@ -1,5 +1,6 @@
 #include "answer/predict.hpp"
 #include "cli/answers.hpp"
+#include "cli/inputs/caches.hpp"
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/kernel_arguments.hpp"
 #include "cli/inputs/launches.hpp"
@@ -51,7 +52,7 @@ struct MeasureOptions {
 };
 
 struct PredictOptions {
-    std::string file, kernel, machine;
+    std::string file, kernel, machine, caches;
     std::vector<std::string> trip_counts, taken, untaken, transactions, ways;
     double l1_hit_rate = 0, l2_hit_rate = 0;
     MeasureOptions measure;
@@ -209,8 +210,11 @@ int predict_launches(const PredictOptions& options, bool of_capture) {
     check_machine_code(*gpu, "--machine " + name, "such a GPU, or --static for a PTX file or a listing");
     const launch::Sampling sampling{.seed = options.measure.seed,
                                     .time_limit = std::chrono::milliseconds(options.time_limit_ms)};
+    const ChosenCaches caches(options.caches.empty() ? "cold" : options.caches, of_capture ? &captured : nullptr);
+    auto at_start = caches.at_start();
+    at_start.also_warm = options.caches.empty();
     const auto answer = [&](const launch::Launch& launch) {
-        return answer::predict(launch, {gpu->machine(), name}, sampling);
+        return answer::predict(launch, {gpu->machine(), name}, sampling, at_start);
     };
     if (of_capture) return print_answers_of_capture(captured, launch_of(options), answer, options.json);
     const std::string cubin = fmt::format("give a cubin for sm_{}", gpu->ptx_target().sm);
@@ -364,6 +368,11 @@ void add_predict(CLI::App& parent, Action& action) {
     command.add_option("--launch", options->launches, "of a capture: the launch of this number; given once for each")
         .one_value_each()
         .only_for(options->usage, kOfCapture);
+    command
+        .add_option("--caches", options->caches,
+                    std::string(kCachesHelp) +
+                        ". Default: cold, and the time with warm ones too where they differ by more than 5%")
+        .only_for(options->usage, kOfLaunch | kOfCapture);
     command
         .add_option("--time-limit", options->time_limit_ms,
                     "longest time that the execution of sampled blocks may take, in milliseconds of this computer's "

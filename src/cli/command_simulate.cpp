@@ -1,5 +1,6 @@
 #include "answer/simulate.hpp"
 #include "cli/answers.hpp"
+#include "cli/inputs/caches.hpp"
 #include "cli/inputs/devices.hpp"
 #include "cli/inputs/kernel_arguments.hpp"
 #include "cli/inputs/launches.hpp"
@@ -25,7 +26,7 @@ namespace {
 
 struct SimulateOptions {
     LaunchOptions launch;
-    std::string device, code, tolerance;
+    std::string device, code, tolerance, caches = "cold";
     std::vector<std::string> dumps;
     std::uint64_t seed = 1;
     std::int64_t time_limit_ms = 60'000;
@@ -99,6 +100,8 @@ int simulate_capture(const SimulateOptions& options) {
     auto request = request_of(options);
     request.compares_results = options.check;
     if (!options.tolerance.empty()) request.tolerance = tolerance_of(options.tolerance);
+    const ChosenCaches caches(options.caches, &captured);
+    request.caches = caches.at_start();
     return print_answers_of_capture(
         captured, options.launch,
         [&](const launch::Launch& launch) {
@@ -108,6 +111,7 @@ int simulate_capture(const SimulateOptions& options) {
 }
 
 int simulate_file(const SimulateOptions& options) {
+    const ChosenCaches caches(options.caches, nullptr);
     const std::string device = options.device.empty() ? kDefaultDevice : options.device;
     const auto gpu = open_simulated(device, options.seed, 0);
     const CodeOptions code{
@@ -118,6 +122,7 @@ int simulate_file(const SimulateOptions& options) {
             fmt::format("give a cubin for sm_{}, install the CUDA toolkit, or use --code ptx", gpu->ptx_target().sm)};
     const auto launch = launch_of_file(options.launch, code, *gpu);
     auto request = request_of(options);
+    request.caches = caches.at_start();
     std::vector<Dump> dumps;
     for (const auto& dump : options.dumps) dumps.push_back(dump_from(dump, launch.buffers.size(), inputs_of(options)));
     if (!dumps.empty())
@@ -201,6 +206,7 @@ void add_simulate(CLI::App& parent, Action& action) {
         .add_flag("--whole", options->whole,
                   "simulate all blocks, as --check and --dump do, which need complete results")
         .excludes(above);
+    command.add_option("--caches", options->caches, kCachesHelp).capture_default_str();
     command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
     command
         .add_option("--time-limit", options->time_limit_ms,

@@ -97,6 +97,10 @@ struct Launch {
     /// Requests the smallest shared-memory carve-out that holds one block, so that the L1 keeps the rest of a storage
     /// that both share. By default the driver sizes the carve-out for as many blocks as fit, which shrinks the L1.
     bool prefer_l1 = false;
+    /// Blocks of a cluster, which run on neighbouring SMs; nullopt: the blocks are not in clusters.
+    std::optional<Dim3> cluster{};
+    /// All blocks are on the GPU at once, so that they may wait for each other.
+    bool cooperative = false;
     /// If the kernel has not ended by then, the host gives up with a TimeLimitError.
     std::chrono::milliseconds time_limit{30'000};
 };
@@ -107,6 +111,18 @@ struct LaunchResult {
     /// Instructions of warps that were executed; nullopt where the device does not count them, as GPUs do not.
     std::optional<std::uint64_t> warp_instructions{};
 };
+
+class Kernel;
+
+/// A launch of a sequence that runs without waiting for the host in between.
+struct QueuedLaunch {
+    Kernel* kernel = nullptr;
+    const Launch* launch = nullptr;
+    bool timed = false;  ///< by events before and after it
+};
+
+/// Where memory at a given address lies.
+enum class MemorySpace { device, host };
 
 /// Properties of a loaded kernel, as the driver or the simulator reports them.
 struct KernelProperties {
@@ -210,6 +226,10 @@ public:
 
     [[nodiscard]] virtual Address allocate(Bytes size) = 0;
     virtual void free(Address address) noexcept = 0;
+    /// Makes memory at a given address, as a recorded launch needs it; `host` is memory of the host that kernels reach.
+    /// Where the address cannot be had, the memory is elsewhere, at the same place within a page. Returns where it is;
+    /// free() gives it back.
+    [[nodiscard]] virtual Address allocate_at(Address address, Bytes size, MemorySpace space) = 0;
     virtual void copy_to_device(Address to, std::span<const std::byte> from) = 0;
     virtual void copy_to_host(std::span<std::byte> to, Address from) = 0;
     virtual void fill_u32(Address to, std::uint32_t value, std::size_t count) = 0;
@@ -225,14 +245,17 @@ public:
     /// integer coordinates).
     [[nodiscard]] virtual Texture linear_texture(Address address, Bytes size, TexelFormat format) = 0;
 
-    /// Compiles and loads PTX. Throws DeviceError with the compiler's log and the quoted line. A simulated GPU also
-    /// takes a cubin, whose machine code it executes.
+    /// Compiles and loads PTX, or loads a cubin. Throws DeviceError with the compiler's log and the quoted line.
     [[nodiscard]] virtual std::unique_ptr<Module> load(std::string_view ptx) = 0;
 
     /// Whether compile_ahead() has an effect, so that it is worth generating kernels before they are needed.
     [[nodiscard]] virtual bool compiles_ahead() const { return false; }
     /// May start to compile PTX on other threads that load() will need. Errors are reported by load() only.
     virtual void compile_ahead(std::string_view) {}
+
+    /// Runs launches of kernels of this device one after the other, and waits for the last one at most for `limit`.
+    /// Returns the times of those that are `timed`. A GPU has all of them in its queue before it reaches the last.
+    virtual std::vector<Nanoseconds> run(std::span<const QueuedLaunch> sequence, std::chrono::milliseconds limit) = 0;
 
     [[nodiscard]] virtual ClockState clock_state() const = 0;
 };

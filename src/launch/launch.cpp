@@ -30,4 +30,10 @@ std::vector<std::byte> parameter_space(const Launch& launch, std::span<const dev
     return space;
 }
 
+void refuse_clusters(const Launch& launch) {
+    if (launch.cluster)
+        throw InputError(fmt::format("the launch of '{}' has clusters of {}x{}x{} blocks, which are not simulated",
+                                     launch.kernel, launch.cluster->x, launch.cluster->y, launch.cluster->z));
+}
+
 }  // namespace gputomo::launch

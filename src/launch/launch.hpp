@@ -22,6 +22,8 @@ struct Buffer {
     std::uint64_t bytes = 0;
     std::optional<device::Address> address;  ///< nullopt: wherever the GPU has room
     std::string variable;                    ///< the variable of the module that this is; empty for an allocation
+    device::MemorySpace space = device::MemorySpace::device;
+    bool is_array = false;  ///< of a texture, at an address that no GPU has
     /// Writes the content to `bytes` bytes that are zero. Empty where they stay zero.
     std::function<void(std::span<std::byte>)> fill;
 };
@@ -44,7 +46,9 @@ struct Launch {
     std::string origin;  ///< the code's file in messages; empty where messages need none
     device::Dim3 grid, block;
     std::uint64_t dynamic_shared = 0;  ///< bytes of a block
-    std::vector<Argument> arguments;   ///< by offset
+    std::optional<device::Dim3> cluster{};
+    bool cooperative = false;
+    std::vector<Argument> arguments;  ///< by offset
     std::vector<Buffer> buffers;
     std::vector<Texture> textures;
     std::optional<std::vector<Buffer>> results;  ///< what a GPU left in buffers, where that is known
@@ -59,6 +63,9 @@ struct Launch {
 
 /// The bytes of an argument, with the address of its buffer in place.
 [[nodiscard]] std::vector<std::byte> value_of(const Argument& argument, std::span<const device::Address> addresses);
+
+/// Throws InputError where the blocks are in clusters, which are executed on a GPU only.
+void refuse_clusters(const Launch& launch);
 
 /// The floating-point numbers as which buffers are compared.
 enum class NumberType : std::uint8_t { f16, bf16, f32, f64 };

@@ -22,6 +22,7 @@ std::vector<device::Address> addresses_of(const std::vector<MemoryRange>& buffer
 
 PreparedLaunch::PreparedLaunch(const Launch& launch)
     : code_(launch.code), cubin_(std::as_bytes(std::span(code_))), memory_(~std::uint64_t{0}) {
+    refuse_clusters(launch);
     for (const Buffer& buffer : launch.buffers) place(buffer);
     program_ = sim::machine_code::prepare(cubin_, launch.kernel,
                                           [this](std::string_view section) { return section_address(section); });

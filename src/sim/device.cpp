@@ -137,8 +137,10 @@ public:
     }
 
     device::Address allocate(Bytes size) override { return memory_.allocate(static_cast<std::uint64_t>(size.count())); }
-    void allocate_at(device::Address address, Bytes size) override {
+    /// Memory of the host takes the same way as the GPU's.
+    device::Address allocate_at(device::Address address, Bytes size, device::MemorySpace) override {
         memory_.allocate_at(address, static_cast<std::uint64_t>(size.count()));
+        return address;
     }
     void free(device::Address address) noexcept override { memory_.free(address); }
     void copy_to_device(device::Address to, std::span<const std::byte> from) override {
@@ -184,6 +186,19 @@ public:
         if (device::is_cubin(code)) return std::make_unique<SimulatedModule>(*this, std::as_bytes(std::span(code)));
         return std::make_unique<SimulatedModule>(*this, ptx::parse(code, "ptx", ptx::Unknown::is_kept));
     }
+    std::vector<Nanoseconds> run(std::span<const device::QueuedLaunch> sequence,
+                                 std::chrono::milliseconds limit) override {
+        std::vector<Nanoseconds> times;
+        for (const auto& [kernel, launch, timed] : sequence) {
+            forget_sm_data();
+            auto limited = *launch;
+            limited.time_limit = limit;
+            const auto result = kernel->launch(limited);
+            if (timed) times.push_back(result.elapsed);
+        }
+        return times;
+    }
+    void forget_sm_data() override { memory_system_->forget_sm_data(); }
     [[nodiscard]] device::ClockState clock_state() const override {
         device::ClockState state;
         state.sm_mhz = *machine_.clock.sm_mhz;

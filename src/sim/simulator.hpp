@@ -37,8 +37,9 @@ struct ExecutedCode {
 
 class SimulatedDevice : public device::Device {
 public:
-    /// Allocates at a given address. Throws DeviceError when something is there already.
-    virtual void allocate_at(device::Address address, Bytes size) = 0;
+    /// Empties the caches that hold data of one SM, or of a few, as a GPU does when a launch begins. The cache of the
+    /// whole GPU, TLBs and instruction caches keep what they have.
+    virtual void forget_sm_data() = 0;
     /// Makes a texture object that kernels find by this handle. Throws InputError where it cannot be simulated.
     virtual void texture_at(device::Texture handle, const TextureObject& texture) = 0;
     [[nodiscard]] virtual const machine::Machine& machine() const = 0;

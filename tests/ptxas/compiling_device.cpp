@@ -72,6 +72,13 @@ public:
     }
     [[nodiscard]] device::Address allocate(Bytes size) override { return inner_->allocate(size); }
     void free(device::Address address) noexcept override { inner_->free(address); }
+    device::Address allocate_at(device::Address address, Bytes size, device::MemorySpace space) override {
+        return inner_->allocate_at(address, size, space);
+    }
+    std::vector<Nanoseconds> run(std::span<const device::QueuedLaunch> sequence,
+                                 std::chrono::milliseconds limit) override {
+        return inner_->run(sequence, limit);
+    }
     void copy_to_device(device::Address to, std::span<const std::byte> from) override {
         inner_->copy_to_device(to, from);
     }

@@ -27,6 +27,29 @@ using AllocationHandle = std::uint64_t;
 using TextureObject = std::uint64_t;
 using Array = struct ArrayTag*;
 
+/// CUlaunchAttribute
+struct LaunchAttribute {
+    int id;
+    char padding[4];
+    union {
+        char bytes[64];
+        int cooperative;
+        unsigned cluster[3];
+    } value;
+};
+inline constexpr int kLaunchCooperative = 2;
+inline constexpr int kLaunchCluster = 4;
+
+/// CUlaunchConfig
+struct LaunchConfiguration {
+    unsigned grid[3];
+    unsigned block[3];
+    unsigned shared_bytes;
+    Stream stream;
+    LaunchAttribute* attributes;
+    unsigned attribute_count;
+};
+
 // CUjit_option and CUjitInputType
 inline constexpr int kJitInfoLogBuffer = 3;
 inline constexpr int kJitInfoLogBufferSize = 4;
@@ -51,6 +74,7 @@ inline constexpr int kAttributeVirtualMemoryManagement = 102;
 
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDefault = 0;
+inline constexpr unsigned kHostPortableAndMapped = 3;  // CU_MEMHOSTREGISTER_PORTABLE | _DEVICEMAP
 
 /// CUuuid
 struct Uuid {
@@ -143,6 +167,8 @@ inline void* const kLaunchParamBufferSize = reinterpret_cast<void*>(2);
 // The driver is 64-bit Linux: these are its layouts.
 static_assert(sizeof(AllocationProperties) == 32);
 static_assert(sizeof(AccessDescription) == 12);
+static_assert(sizeof(LaunchAttribute) == 72);
+static_assert(sizeof(LaunchConfiguration) == 56);
 static_assert(sizeof(ResourceDescription) == 144);
 static_assert(offsetof(ResourceDescription, resource) == 8);
 static_assert(offsetof(ResourceDescription, flags) == 136);
@@ -205,7 +231,11 @@ static_assert(sizeof(TextureDescription) == 104);
     ROW(mem_release, "cuMemRelease", (AllocationHandle))                                                              \
     ROW(mem_map, "cuMemMap", (DevicePointer, std::size_t, std::size_t, AllocationHandle, unsigned long long))         \
     ROW(mem_unmap, "cuMemUnmap", (DevicePointer, std::size_t))                                                        \
-    ROW(mem_set_access, "cuMemSetAccess", (DevicePointer, std::size_t, const AccessDescription*, std::size_t))
+    ROW(mem_set_access, "cuMemSetAccess", (DevicePointer, std::size_t, const AccessDescription*, std::size_t))        \
+    ROW(mem_host_register, "cuMemHostRegister_v2", (void*, std::size_t, unsigned))                                    \
+    ROW(mem_host_unregister, "cuMemHostUnregister", (void*))                                                          \
+    ROW(launch_kernel_ex, "cuLaunchKernelEx", (const LaunchConfiguration*, Function, void**, void**))                 \
+    ROW(primary_context_reset, "cuDevicePrimaryCtxReset_v2", (DeviceOrdinal))
 
 /// The driver's entry points, filled by Driver.
 struct Functions {

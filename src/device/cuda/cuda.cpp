@@ -1,8 +1,10 @@
 #include "device/cuda/cuda.hpp"
 
+#include "device/cubin.hpp"
 #include "device/cuda/aliased_memory.hpp"
 #include "device/cuda/compile_ahead.hpp"
 #include "device/cuda/compiler.hpp"
+#include "device/cuda/fixed_memory.hpp"
 #include "device/cuda/module.hpp"
 #include "device/cuda/session.hpp"
 #include "units/error.hpp"
@@ -15,6 +17,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -81,6 +84,9 @@ public:
     [[nodiscard]] std::optional<std::int64_t> attribute(Attribute attribute) const override;
 
     [[nodiscard]] Address allocate(Bytes size) override;
+    Address allocate_at(Address address, Bytes size, MemorySpace space) override {
+        return fixed_.allocate(address, size, space, static_cast<std::size_t>(aliased_.granularity().count()));
+    }
     void free(Address address) noexcept override;
     void copy_to_device(Address to, std::span<const std::byte> from) override;
     void copy_to_host(std::span<std::byte> to, Address from) override;
@@ -94,6 +100,9 @@ public:
     [[nodiscard]] std::unique_ptr<Module> load(std::string_view ptx) override;
     [[nodiscard]] bool compiles_ahead() const override { return true; }
     void compile_ahead(std::string_view ptx) override { ahead_.add(std::string(ptx)); }
+    std::vector<Nanoseconds> run(std::span<const QueuedLaunch> sequence, std::chrono::milliseconds limit) override {
+        return run_sequence(*session_, sequence, limit);
+    }
     [[nodiscard]] ClockState clock_state() const override { return nvml_.state(own_pid_); }
 
 private:
@@ -106,6 +115,7 @@ private:
     std::optional<std::vector<unsigned>> processes_before_;
     std::shared_ptr<Session> session_;
     AliasedMemory aliased_;
+    FixedMemory fixed_;
     CompileAhead ahead_;
     PtxTarget target_;
     std::vector<Texture> textures_;
@@ -117,6 +127,7 @@ CudaDevice::CudaDevice(std::shared_ptr<const Driver> driver, std::shared_ptr<con
       processes_before_(nvml_.compute_processes()),
       session_(std::make_shared<Session>(std::move(driver), index)),
       aliased_(*session_),
+      fixed_(*session_),
       ahead_(session_) {
     const auto major = attribute(Attribute::compute_capability_major);
     const auto minor = attribute(Attribute::compute_capability_minor);
@@ -207,13 +218,17 @@ Address CudaDevice::allocate(Bytes size) {
 
 void CudaDevice::free(Address address) noexcept {
     if (address == 0 || !session_->try_enter()) return;
-    if (!aliased_.give_back(address)) session_->call().mem_free(address);
+    if (!aliased_.give_back(address) && !fixed_.give_back(address)) session_->call().mem_free(address);
 }
 
 void CudaDevice::copy_to_device(Address to, std::span<const std::byte> from) {
     if (from.empty()) return;
     const std::string context = fmt::format("copy of {} B to {:#x}", from.size(), to);
     session_->enter(context);
+    if (fixed_.is_of_host(to)) {
+        std::memcpy(reinterpret_cast<void*>(to), from.data(), from.size());
+        return;
+    }
     session_->check(session_->call().memcpy_to_device(to, from.data(), from.size(), session_->stream()),
                     "cuMemcpyHtoDAsync_v2", context);
     session_->wait_for_stream({.call = "cuStreamQuery", .context = context, .limit = kCopyLimit});
@@ -223,6 +238,10 @@ void CudaDevice::copy_to_host(std::span<std::byte> to, Address from) {
     if (to.empty()) return;
     const std::string context = fmt::format("copy of {} B from {:#x}", to.size(), from);
     session_->enter(context);
+    if (fixed_.is_of_host(from)) {
+        std::memcpy(to.data(), reinterpret_cast<const void*>(from), to.size());
+        return;
+    }
     session_->check(session_->call().memcpy_to_host(to.data(), from, to.size(), session_->stream()),
                     "cuMemcpyDtoHAsync_v2", context);
     session_->wait_for_stream({.call = "cuStreamQuery", .context = context, .limit = kCopyLimit});
@@ -237,6 +256,10 @@ void CudaDevice::fill_u32(Address to, std::uint32_t value, std::size_t count) {
 }
 
 std::unique_ptr<Module> CudaDevice::load(std::string_view ptx) {
+    if (is_cubin(ptx)) {
+        const auto bytes = std::as_bytes(std::span(ptx));
+        return std::make_unique<CudaModule>(session_, std::vector<std::byte>(bytes.begin(), bytes.end()));
+    }
     auto cubin = ahead_.take(ptx);
     return std::make_unique<CudaModule>(session_, cubin.empty() ? compile(*session_, ptx) : std::move(cubin));
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -124,13 +125,19 @@ void CudaKernel::prepare_shared_memory(const Launch& launch) {
     carveout_ = carveout;
 }
 
-void CudaKernel::enqueue(const Launch& launch, const std::string& context) {
+void CudaKernel::enqueue(const Launch& launch) {
+    const std::string context = describe(name_, launch);
+    session_->enter(fmt::format("launch of {}", context));
+    check_arguments(launch.arguments);
+    prepare_shared_memory(launch);
     // With one packed buffer instead of a pointer per parameter, a missing argument is an error that the driver reports
     // and not a read beyond an array.
     const auto bytes = launch.arguments.bytes();
     std::size_t size = bytes.size();
     void* extra[] = {abi::kLaunchParamBufferPointer, const_cast<std::byte*>(bytes.data()), abi::kLaunchParamBufferSize,
                      &size, abi::kLaunchParamEnd};
+    if (launch.cooperative || launch.cluster)
+        return enqueue_with_attributes(launch, size == 0 ? nullptr : extra, context);
     session_->check(session_->call().launch_kernel(function_, launch.grid.x, launch.grid.y, launch.grid.z,
                                                    launch.block.x, launch.block.y, launch.block.z,
                                                    static_cast<unsigned>(launch.dynamic_shared.count()),
@@ -138,14 +145,66 @@ void CudaKernel::enqueue(const Launch& launch, const std::string& context) {
                     "cuLaunchKernel", context);
 }
 
+void CudaKernel::enqueue_with_attributes(const Launch& launch, void** extra, const std::string& context) {
+    const auto call = session_->call().launch_kernel_ex;
+    if (call == nullptr)
+        throw DeviceError(fmt::format("{}: {}: this driver launches no {}; expected one for CUDA 12 or newer",
+                                      session_->id(), context, launch.cluster ? "clusters" : "cooperative kernels"));
+    std::array<abi::LaunchAttribute, 2> attributes{};
+    unsigned count = 0;
+    if (launch.cooperative) {
+        attributes[count].id = abi::kLaunchCooperative;
+        attributes[count++].value.cooperative = 1;
+    }
+    if (launch.cluster) {
+        attributes[count].id = abi::kLaunchCluster;
+        auto& cluster = attributes[count++].value.cluster;
+        cluster[0] = launch.cluster->x, cluster[1] = launch.cluster->y, cluster[2] = launch.cluster->z;
+    }
+    const abi::LaunchConfiguration configuration{.grid = {launch.grid.x, launch.grid.y, launch.grid.z},
+                                                 .block = {launch.block.x, launch.block.y, launch.block.z},
+                                                 .shared_bytes = static_cast<unsigned>(launch.dynamic_shared.count()),
+                                                 .stream = session_->stream(),
+                                                 .attributes = attributes.data(),
+                                                 .attribute_count = count};
+    session_->check(call(&configuration, function_, nullptr, extra), "cuLaunchKernelEx", context);
+}
+
+std::vector<Nanoseconds> run_sequence(Session& session, std::span<const QueuedLaunch> sequence,
+                                      std::chrono::milliseconds limit) {
+    if (sequence.empty()) return {};
+    session.enter("a sequence of launches");
+    const EventPair whole(session);
+    std::vector<std::unique_ptr<EventPair>> timed;
+    const auto record = [&](abi::Event event) {
+        session.check(session.call().event_record(event, session.stream()), "cuEventRecord");
+    };
+    for (const auto& [kernel, launch, is_timed] : sequence) {
+        if (is_timed) record(timed.emplace_back(std::make_unique<EventPair>(session))->start());
+        dynamic_cast<CudaKernel&>(*kernel).enqueue(*launch);
+        if (is_timed) record(timed.back()->end());
+    }
+    record(whole.end());
+    const auto& last = sequence.back();
+    session.wait(
+        whole.end(),
+        {.call = "waiting for the kernel", .context = describe(last.kernel->name(), *last.launch), .limit = limit});
+    std::vector<Nanoseconds> times;
+    for (const auto& events : timed) {
+        float milliseconds = 0;
+        session.check(session.call().event_elapsed_time(&milliseconds, events->start(), events->end()),
+                      "cuEventElapsedTime");
+        times.emplace_back(static_cast<double>(milliseconds) * 1e6);
+    }
+    return times;
+}
+
 LaunchResult CudaKernel::launch(const Launch& launch) {
     const std::string context = describe(name_, launch);
     session_->enter(fmt::format("launch of {}", context));
-    check_arguments(launch.arguments);
-    prepare_shared_memory(launch);
     const EventPair events(*session_);
     session_->check(session_->call().event_record(events.start(), session_->stream()), "cuEventRecord", context);
-    enqueue(launch, context);
+    enqueue(launch);
     session_->check(session_->call().event_record(events.end(), session_->stream()), "cuEventRecord", context);
     session_->wait(events.end(), {.call = "waiting for the kernel", .context = context, .limit = launch.time_limit});
     float milliseconds = 0;

@@ -4,11 +4,13 @@
 #include "device/cuda/session.hpp"
 #include "device/device.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +25,8 @@ public:
     [[nodiscard]] const std::string& name() const override { return name_; }
     [[nodiscard]] KernelProperties properties() const override { return properties_; }
     LaunchResult launch(const Launch& launch) override;
+    /// Puts a launch into the session's stream, without waiting for it.
+    void enqueue(const Launch& launch);
 
 private:
     [[nodiscard]] int attribute(int which, const char* label);
@@ -30,7 +34,7 @@ private:
     void check_arguments(const Arguments& arguments) const;
     void prepare_shared_memory(const Launch& launch);
     [[nodiscard]] int carveout_for(Bytes shared);
-    void enqueue(const Launch& launch, const std::string& context);
+    void enqueue_with_attributes(const Launch& launch, void** extra, const std::string& context);
 
     std::shared_ptr<Session> session_;
     abi::Function function_;
@@ -42,6 +46,10 @@ private:
     int dynamic_shared_allowed_ = 0;
     int carveout_ = abi::kCarveoutDefault;
 };
+
+/// Runs a sequence of launches of CudaKernels (device::Device::run()).
+[[nodiscard]] std::vector<Nanoseconds> run_sequence(Session& session, std::span<const QueuedLaunch> sequence,
+                                                    std::chrono::milliseconds limit);
 
 class CudaModule final : public Module {
 public:

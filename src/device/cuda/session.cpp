@@ -37,6 +37,9 @@ Session::Session(std::shared_ptr<const Driver> driver, int index)
 }
 
 Session::~Session() {
+    // A context that an error destroyed is made anew by the next session. Where a kernel has not ended, the reset would
+    // wait for it.
+    if (can_be_reset_ && call().primary_context_reset != nullptr) call().primary_context_reset(device_);
     if (!try_enter()) return;
     call().stream_destroy(stream_);
     call().primary_context_release(device_);
@@ -67,6 +70,7 @@ void Session::check(abi::Result result, std::string_view name, std::string_view 
     const std::string message = fmt::format("{}: {} failed: {}", id(), where, driver_->describe(result));
     if (std::find(kFatal.begin(), kFatal.end(), result) == kFatal.end()) throw DeviceError(message);
     fail(message);
+    can_be_reset_ = true;
     throw DeviceError(message + "; the device's context does not survive this error, start the program again");
 }
 

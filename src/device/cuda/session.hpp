@@ -63,6 +63,7 @@ private:
     abi::Context context_ = nullptr;
     abi::Stream stream_ = nullptr;
     std::atomic<bool> failed_ = false;
+    bool can_be_reset_ = false;  ///< the driver has ended all kernels of the context
     mutable std::mutex failure_mutex_;
     std::string failure_;
 };

@@ -29,25 +29,22 @@ const capture::Shape& shape_of(const capture::Launch& launch) {
     return *launch.kernel;
 }
 
-/// The cubin of the launch's kernel.
-std::string code_of(const capture::Capture& capture, const capture::Shape& shape) {
+/// The code of the launch's kernel.
+std::string code_of(const capture::Capture& capture, const capture::Shape& shape, CodeKind kind) {
     const auto& kernel = capture.kernels[static_cast<std::size_t>(shape.kernel)];
     if (!kernel.module) throw InputError(fmt::format("kernel '{}' has no code: {}", kernel.name, kernel.missing));
     const auto& module = capture.modules[static_cast<std::size_t>(*kernel.module)];
-    if (module.format != "cubin")
+    if (module.format != "cubin" && kind == CodeKind::machine_code)
         throw InputError(fmt::format("kernel '{}' has no machine code: its module is {}; expected a cubin", kernel.name,
                                      module.format));
     return capture::read_module(capture, module);
 }
 
-void check_memory(const capture::Launch& launch, const capture::Shape& shape, const std::string& kernel) {
+void check_memory(const capture::Launch& launch, const std::string& kernel) {
     if (!launch.buffers)
         throw InputError(
             fmt::format("the launch of '{}' has no memory{}{}; expected one that `capture --launches` chose", kernel,
                         launch.no_buffers.empty() ? "" : ": ", launch.no_buffers));
-    if (shape.cluster && *shape.cluster != std::array<std::uint32_t, 3>{1, 1, 1})
-        throw InputError(fmt::format("the launch of '{}' has clusters of {}x{}x{} blocks, which are not simulated",
-                                     kernel, (*shape.cluster)[0], (*shape.cluster)[1], (*shape.cluster)[2]));
     for (const auto& buffer : *launch.buffers)
         if (!buffer.omitted.empty())
             throw InputError(fmt::format("{} has no content: {}. Capture the launch again with a larger --max-memory",
@@ -79,6 +76,8 @@ std::vector<Buffer> buffers_of(const std::vector<capture::Buffer>& captured,
                            .bytes = buffer.bytes,
                            .address = buffer.address,
                            .variable = variable ? buffer.name : std::string(),
+                           .space = buffer.space == "host" ? device::MemorySpace::host : device::MemorySpace::device,
+                           .is_array = buffer.space == "array",
                            .fill = [&buffer, reader](std::span<std::byte> to) { reader->read(buffer, to); }});
     }
     return buffers;
@@ -92,17 +91,20 @@ std::string lost_by_reduction(const capture::Launch& launch) {
     return unproven.empty() || approximate.empty() ? unproven + approximate : unproven + "; " + approximate;
 }
 
-Launch captured_launch(const capture::Capture& capture, const capture::Launch& launch) {
+Launch captured_launch(const capture::Capture& capture, const capture::Launch& launch, CodeKind kind) {
     const auto& shape = shape_of(launch);
     const auto& kernel = capture.kernels[static_cast<std::size_t>(shape.kernel)].name;
-    Launch made{.code = code_of(capture, shape),
+    Launch made{.code = code_of(capture, shape, kind),
                 .kernel = kernel,
                 .origin = {},
                 .grid = dimensions_of(shape.grid),
                 .block = dimensions_of(shape.block),
                 .dynamic_shared = shape.shared_bytes,
                 .not_proven = lost_by_reduction(launch)};
-    check_memory(launch, shape, kernel);
+    if (shape.cluster && *shape.cluster != std::array<std::uint32_t, 3>{1, 1, 1})
+        made.cluster = dimensions_of(*shape.cluster);
+    made.cooperative = shape.cooperative;
+    check_memory(launch, kernel);
     made.arguments = arguments_of(shape, kernel);
     const auto reader = std::make_shared<capture::MemoryReader>(capture);
     made.buffers = buffers_of(*launch.buffers, reader);

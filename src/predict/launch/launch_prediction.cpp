@@ -29,11 +29,6 @@ constexpr double kLeastBetweenAtomics = 1, kContended = 0.1;
 /// Share of the compare-and-swap requests that may meet others before a prediction warns.
 constexpr double kMetSwaps = 0.02;
 
-/// Share of the cold time below which the warm time is named.
-constexpr double kWarmMatters = 0.95;
-/// Bytes in a cycle that nothing is ever slower than.
-constexpr double kUnlimited = 1e12;
-
 /// What one SM needs for all of its blocks.
 struct SmResult {
     double cycles = 0, latency = 0;
@@ -44,9 +39,11 @@ struct SmResult {
 
 class LaunchPredictor {
 public:
-    LaunchPredictor(const launch::LaunchProfile& profile, const machine::Machine& machine, std::string_view origin)
+    LaunchPredictor(const launch::LaunchProfile& profile, const machine::Machine& machine, std::string_view origin,
+                    const L2Content& content)
         : profile_(profile),
           machine_(machine),
+          content_(content),
           rates_(sm_rates_of(machine, profile.shared_of_block * profile.resident_blocks, origin)) {
         if (rates_.atomic_units) atomics_.emplace(profile, *rates_.atomic_units);
     }
@@ -113,7 +110,11 @@ private:
                         stored +=
                             static_cast<double>(launch::kTouchedSectorBytes) * std::popcount(block.lines[i].sectors);
         const double touched_by_grid = grid.read + grid.written;
-        const double evicted = touched_by_grid > rates_.l2_bytes ? 1 - rates_.l2_bytes / touched_by_grid : 0;
+        // Where the L2 is full of the launch's own lines, each miss evicts one of them, and all written ones in time.
+        const double room = touched_by_grid * content_.own_share();
+        const double evicted = touched_by_grid <= rates_.l2_bytes ? 0
+                               : content_.own_share() > 0         ? 1 - room / touched_by_grid
+                                                                  : 1 - rates_.l2_bytes / touched_by_grid;
         return {.active_sms = active_sms(),
                 .first_of_gpu = read_by_sms > 0 ? std::min(1.0, grid.read / read_by_sms) : 1,
                 .l2_bytes = touched_by_grid > rates_.l2_bytes
@@ -121,7 +122,8 @@ private:
                                 : rates_.l2_bytes,
                 .written_back = stored > 0 ? std::min(1.0, touched.written / stored) * evicted : 0,
                 .atomics = atomics_ ? &*atomics_ : nullptr,
-                .atomic_shares = atomics_ ? atomics_->shares_of(blocks, factor) : AtomicShares{}};
+                .atomic_shares = atomics_ ? atomics_->shares_of(blocks, factor) : AtomicShares{},
+                .content = content_.empty() ? nullptr : &content_};
     }
 
     SmResult result_of(std::span<const launch::BlockTrace> blocks, double of_sm) {
@@ -256,28 +258,13 @@ private:
         }
     }
 
-    /// What the launch would take if its inputs lay in the L2, where they fit and that matters.
-    [[nodiscard]] std::string warm_text() const {
-        const double touched = profile_.footprint.read + profile_.footprint.written;
-        if (results_.empty() || touched > rates_.l2_bytes || to_.bytes.dram_read == 0) return {};
-        SmRates warm = rates_;
-        warm.memory_latency = rates_.l2_latency;
-        warm.memory_bandwidth = kUnlimited;
-        warm.contention.clear();
-        const auto& blocks = profile_.sms.front();
-        const double cycles = replay_sm(profile_, warm, shares_of(blocks, results_.front().factor), blocks).cycles;
-        const double ratio = cycles / std::max(1.0, results_.front().replayed.cycles);
-        if (ratio > kWarmMatters) return {};
-        return fmt::format(": with its inputs in the L2 it would take about {:.0f} cycles",
-                           ratio * to_.cycles + rates_.profiler_cycles);
-    }
-
     void fill_remarks() {
         to_.assumptions = profile_.assumptions;
         to_.warnings.insert(to_.warnings.begin(), profile_.warnings.begin(), profile_.warnings.end());
         to_.assumptions.insert(to_.assumptions.end(), rates_.assumptions.begin(), rates_.assumptions.end());
-        to_.assumptions.push_back(
-            fmt::format("all caches are empty when the launch begins, and no other kernel runs{}", warm_text()));
+        to_.assumptions.emplace_back(content_.empty()
+                                         ? "all caches are empty when the launch begins, and no other kernel runs"
+                                         : "the L2 holds what the launch before left, and no other kernel runs");
         if (profile_.blocks_of_sms.empty())
             to_.assumptions.emplace_back("block number i starts on SM i modulo the number of SMs");
         for (auto& doubt : doubts_of({profile_, to_, rates_, machine_})) to_.warnings.push_back(std::move(doubt));
@@ -331,6 +318,7 @@ private:
 
     const launch::LaunchProfile& profile_;
     const machine::Machine& machine_;
+    const L2Content& content_;
     SmRates rates_;
     std::optional<AtomicLoad> atomics_;  ///< empty where the description knows no units for atomics
     std::vector<SmResult> results_;
@@ -341,8 +329,8 @@ private:
 }  // namespace
 
 LaunchPrediction predict_launch(const launch::LaunchProfile& profile, const machine::Machine& machine,
-                                std::string_view machine_origin) {
-    return LaunchPredictor(profile, machine, machine_origin).predict();
+                                std::string_view machine_origin, const L2Content& content) {
+    return LaunchPredictor(profile, machine, machine_origin, content).predict();
 }
 
 }  // namespace gputomo::predict

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "launch/profile/launch_profile.hpp"
+#include "predict/launch/l2_content.hpp"
 #include "predict/launch/sm_timeline.hpp"
 
 #include <cstdint>
@@ -56,8 +57,9 @@ struct LaunchPrediction {
     std::vector<std::string> assumptions, warnings;
 };
 
-/// Throws InputError that names a missing leaf of the description.
+/// `content` is what the L2 holds when the launch begins. Throws InputError that names a missing leaf of the
+/// description.
 [[nodiscard]] LaunchPrediction predict_launch(const launch::LaunchProfile& profile, const machine::Machine& machine,
-                                              std::string_view machine_origin);
+                                              std::string_view machine_origin, const L2Content& content = {});
 
 }  // namespace gputomo::predict

@@ -127,6 +127,8 @@ double SmMemory::from_l2(const Granules& granules, double start) {
 /// and all wait for it. This SM therefore books only its share of the fetch.
 double SmMemory::fetch(std::uint64_t granule, double now) {
     const bool again = !seen_.insert(granule).second;
+    if (!again && shares_.content != nullptr && shares_.content->holds(granule, rates_.l2_granule))
+        return now + rates_.l2_latency;
     const double share = again ? 1 : shares_.first_of_gpu;
     const double bytes = share * rates_.l2_granule;
     timeline_.dram_read_bytes += bytes;

@@ -3,6 +3,7 @@
 
 #include "launch/profile/launch_profile.hpp"
 #include "predict/launch/atomic_load.hpp"
+#include "predict/launch/l2_content.hpp"
 #include "predict/launch/sm_rates.hpp"
 
 #include <cstddef>
@@ -22,6 +23,7 @@ struct Shares {
     double written_back = 0;  ///< share of written bytes that reach DRAM while the launch runs
     const AtomicLoad* atomics = nullptr;  ///< of the grid; nullptr: the description knows no units for atomics
     AtomicShares atomic_shares;           ///< where `atomics` are given
+    const L2Content* content = nullptr;   ///< of the L2 when the launch begins; nullptr: nothing
     bool contention = true;  ///< false: units, bandwidths and issue slots are never busy, only latencies count
 };
 

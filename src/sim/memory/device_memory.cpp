@@ -65,10 +65,21 @@ void DeviceMemory::allocate_at(std::uint64_t address, std::uint64_t bytes) {
         throw DeviceError(fmt::format("allocate: {} bytes at {:#x}; expected a place that is free", bytes, address));
     Range range{bytes, bytes, bytes, 0, nullptr};
     back(range);
-    // The place within a page of the driver is that of the address.
-    range.physical = round_up(next_physical_, kLargestAlignment) + address % kLargestAlignment;
-    next_physical_ = range.physical + bytes;
+    range.physical = fixed_place(address, bytes);
     ranges_.emplace(address, std::move(range));
+}
+
+std::uint64_t DeviceMemory::fixed_place(std::uint64_t address, std::uint64_t bytes) {
+    if (auto after = places_.upper_bound(address); after != places_.begin()) {
+        const auto& [base, known] = *--after;
+        const std::uint64_t offset = address - base;
+        if (offset < known.first && bytes <= known.first - offset) return known.second + offset;
+    }
+    // The place within a page of the driver is that of the address.
+    const std::uint64_t place = round_up(next_physical_, kLargestAlignment) + address % kLargestAlignment;
+    next_physical_ = place + bytes;
+    places_[address] = {bytes, place};
+    return place;
 }
 
 std::uint64_t DeviceMemory::allocate(std::uint64_t bytes) {

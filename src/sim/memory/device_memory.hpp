@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace gputomo::sim {
@@ -18,6 +19,8 @@ public:
     /// Throws DeviceError when the capacity is used up.
     std::uint64_t allocate(std::uint64_t bytes);
     /// Allocates at a given address. Throws DeviceError when something is there already or the capacity is used up.
+    /// An address that had memory before has the same physical place again, so that caches find data of launches
+    /// before.
     void allocate_at(std::uint64_t address, std::uint64_t bytes);
     /// Maps one physical allocation at window / stride places (device::Device::map_aliased).
     std::uint64_t map_aliased(std::uint64_t physical_bytes, std::uint64_t stride, std::uint64_t window);
@@ -48,6 +51,8 @@ private:
     /// Makes the bytes behind a range and counts them.
     void back(Range& range);
     std::uint64_t add(Range range, std::uint64_t alignment);
+    /// The physical place of fixed memory.
+    std::uint64_t fixed_place(std::uint64_t address, std::uint64_t bytes);
     [[nodiscard]] const Found& find(std::uint64_t address) const;
 
     std::uint64_t capacity_;
@@ -55,6 +60,8 @@ private:
     std::uint64_t next_virtual_ = std::uint64_t{1} << 32;
     std::uint64_t next_physical_ = std::uint64_t{1} << 28;
     std::map<std::uint64_t, Range> ranges_;
+    /// Physical places of fixed memory, also of what was freed: address, then bytes and place.
+    std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> places_;
     mutable Found last_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -110,7 +111,7 @@ void MemoryModel::begin_launch() {
         for (const auto* ports : {&cache.ports, &cache.sm_ports})
             for (const auto& port : *ports) latest_ = std::max(latest_, port.busy_until());
     }
-    latest_ = std::max({latest_, stores_.busy_until(), atomic_units_.busy_until()});
+    latest_ = std::max({latest_, stores_.busy_until(), atomic_units_.busy_until(), fabric_.busy_until()});
     for (const AtomicUnit& unit : units_) latest_ = std::max(latest_, unit.server.busy_until());
     dram_.begin_launch();
     base_ = std::ceil(latest_);
@@ -122,6 +123,14 @@ void MemoryModel::preload(PathKind kind, std::uint64_t address, std::uint64_t by
     for (TagArray& tags : to.caches[to.near - 1]->instances)
         for (std::uint64_t at = address & ~(tags.block_bytes() - 1); at < address + bytes; at += tags.block_bytes())
             (void)tags.lookup(at, tags.sectors_of(at, tags.block_bytes()), true);
+}
+
+void MemoryModel::forget_sm_data() {
+    const auto& code = levels_.paths[static_cast<std::size_t>(PathKind::instruction)].caches;
+    for (auto& [key, level] : levels_.caches) {
+        if (level.scope == Scope::gpu || std::ranges::find(code, &level) != code.end()) continue;
+        for (auto& instance : level.instances) instance.clear();
+    }
 }
 
 std::uint64_t MemoryModel::filled_lines() const {

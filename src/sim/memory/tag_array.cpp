@@ -119,6 +119,16 @@ TagArray::Found TagArray::lookup(std::uint64_t address, Sectors sectors, bool al
     return found;
 }
 
+void TagArray::clear() {
+    std::ranges::fill(tags_, kEmpty);
+    std::ranges::fill(lines_, Line{});
+    std::ranges::fill(filled_, 0);
+    std::ranges::fill(last_way_, 0);
+    data_.clear();
+    oldest_data_ = 0;
+    if (index_) index_.emplace(tags_.size());
+}
+
 void TagArray::fill_with_strangers(std::uint64_t blocks) {
     std::vector<Line> residents;
     for (std::uint32_t set = 0; set < filled_.size(); ++set)

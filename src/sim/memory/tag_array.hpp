@@ -39,6 +39,8 @@ public:
     /// before it: the policy does not count a second use.
     bool mark_dirty(std::uint64_t address, Sectors sectors);
 
+    /// Forgets all blocks.
+    void clear();
     /// Ways that hold a block.
     [[nodiscard]] std::uint64_t filled() const { return std::reduce(filled_.begin(), filled_.end(), std::uint64_t{0}); }
     /// Fills up to `blocks` empty ways, spread evenly over the sets, with blocks of addresses that nothing has. Each is

@@ -1,20 +1,26 @@
 // A CUDA driver and an NVML without a GPU. Device memory is host memory, and kernels do nothing.
 //
 // PTX declares a kernel by ".entry NAME(" and a variable by ".global NAME;"; PTX with "nonsense" does not compile.
-// Every kernel takes a u64 and a u32.
+// A kernel takes the parameters up to ")" that are .u64, and a u64 and a u32 where none are declared. Kernels with the
+// names of those that measure launches do what they do there.
 #include "fake_state.hpp"
 
 #include "device/cuda/abi.hpp"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <list>
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace gputomo::device::cuda;
 using abi::Result;
@@ -57,6 +63,9 @@ struct Program {
 /// All modules and links. Those of a failed device stay, as they do in the real driver.
 std::list<Program> programs;
 
+/// Reserved addresses that were asked for, which have memory of the host behind them.
+std::vector<abi::DevicePointer> real_memory;
+
 Program* add_program(Program program) { return &programs.emplace_back(std::move(program)); }
 void remove_program(const void* which) {
     programs.remove_if([&](const Program& program) { return &program == which; });
@@ -76,6 +85,57 @@ Handle as_handle(void* object) {
     return reinterpret_cast<Handle>(object);
 }
 Program& program(void* handle) { return *static_cast<Program*>(handle); }
+
+/// A kernel of a program.
+struct FakeKernel {
+    std::string name;
+    std::vector<std::size_t> sizes;  ///< of its parameters
+};
+std::list<FakeKernel> kernels;
+
+FakeKernel* kernel_in(const std::string& ptx, const std::string& name) {
+    const auto at = ptx.find(".entry " + name + "(");
+    if (at == std::string::npos) return nullptr;
+    FakeKernel kernel{name, {}};
+    const auto end = ptx.find_first_of(")\n", at);
+    for (auto from = at; (from = ptx.find(".u64", from + 1)) < end;) kernel.sizes.push_back(8);
+    if (kernel.sizes.empty() && ptx[end] != ')') kernel.sizes = {8, 4};
+    return &kernels.emplace_back(kernel);
+}
+
+std::uint64_t word_at(std::uint64_t address) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
+    return word;
+}
+
+void write_stamp(std::uint64_t to) {
+    const std::uint64_t stamp[] = {state.clock / 2, state.clock, 0};
+    std::memcpy(reinterpret_cast<void*>(to), stamp, sizeof stamp);
+}
+
+/// What a launch does to the clock and to memory.
+void execute(const FakeKernel& kernel, void** extra) {
+    std::uint64_t parameters[2] = {};
+    if (extra != nullptr)
+        std::memcpy(parameters, extra[1], std::min(sizeof parameters, *static_cast<std::size_t*>(extra[3])));
+    if (kernel.name == "stamp") return write_stamp(parameters[0]);
+    if (kernel.name == "delay") {
+        write_stamp(parameters[0]);
+        state.clock += parameters[1];
+        return write_stamp(parameters[0] + 24);
+    }
+    if (kernel.name == "empty" || kernel.name == "flush" || kernel.name == "code") {
+        state.clock += state.empty_cycles;
+        return;
+    }
+    ++state.launches_of_kernels;
+    const bool marked = state.work_done && word_at(parameters[0]) != 0;
+    state.clock += marked ? state.empty_cycles : state.kernel_cycles;
+    if (!state.kernels_count && !state.work_done) return;
+    const std::uint64_t word = state.work_done ? 1 : word_at(parameters[0]) + 1;
+    std::memcpy(reinterpret_cast<void*>(parameters[0]), &word, sizeof word);
+}
 
 struct ErrorRow {
     Result number;
@@ -265,9 +325,9 @@ Result cuModuleUnload(abi::Module module) {
 }
 Result cuModuleGetFunction(abi::Function* function, abi::Module module, const char* name) {
     BEGIN("cuModuleGetFunction");
-    *function = as_handle<abi::Function>(&state);
-    return program(module).ptx.find(".entry " + std::string(name) + "(") == std::string::npos ? abi::kNotFound
-                                                                                              : abi::kSuccess;
+    FakeKernel* const kernel = kernel_in(program(module).ptx, name);
+    *function = as_handle<abi::Function>(kernel);
+    return kernel == nullptr ? abi::kNotFound : abi::kSuccess;
 }
 Result cuModuleGetGlobal_v2(abi::DevicePointer* address, std::size_t* bytes, abi::Module module, const char* name) {
     BEGIN("cuModuleGetGlobal_v2");
@@ -293,10 +353,12 @@ Result cuFuncSetAttribute(abi::Function, int attribute, int value) {
     (attribute == abi::kFunctionMaxDynamicShared ? state.dynamic_shared_allowed : state.carveout) = value;
     return abi::kSuccess;
 }
-Result cuLaunchKernel(abi::Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, abi::Stream,
-                      void**, void** extra) {
+Result cuLaunchKernel(abi::Function function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                      abi::Stream, void**, void** extra) {
     BEGIN("cuLaunchKernel");
     state.launched_bytes = extra == nullptr ? 0 : *static_cast<std::size_t*>(extra[3]);
+    const auto& kernel = *reinterpret_cast<const FakeKernel*>(function);
+    if (kernel.name != "chase") execute(kernel, extra);
     return abi::kSuccess;
 }
 Result cuTexObjectCreate(abi::TextureObject* texture, const abi::ResourceDescription*, const abi::TextureDescription*,
@@ -316,23 +378,58 @@ Result cuDeviceGetPCIBusId(char* text, int size, abi::DeviceOrdinal) {
     std::snprintf(text, static_cast<std::size_t>(size), "0000:3b:00.0");
     return called("cuDeviceGetPCIBusId");
 }
-Result cuFuncGetParamInfo(abi::Function, std::size_t index, std::size_t* offset, std::size_t* size) {
-    if (index > 1) return abi::kInvalidValue;
+Result cuFuncGetParamInfo(abi::Function function, std::size_t index, std::size_t* offset, std::size_t* size) {
+    const auto& sizes = reinterpret_cast<const FakeKernel*>(function)->sizes;
+    if (index >= sizes.size()) return abi::kInvalidValue;
     *offset = 8 * index;
-    *size = index == 0 ? 8 : 4;
+    *size = sizes[index];
     return called("cuFuncGetParamInfo");
 }
 Result cuMemGetAllocationGranularity(std::size_t* bytes, const abi::AllocationProperties*, int) {
     *bytes = kGranularity;
     return called("cuMemGetAllocationGranularity");
 }
-Result cuMemAddressReserve(abi::DevicePointer* address, std::size_t, std::size_t, abi::DevicePointer,
+Result cuMemAddressReserve(abi::DevicePointer* address, std::size_t bytes, std::size_t, abi::DevicePointer wanted,
                            unsigned long long) {
     BEGIN("cuMemAddressReserve");
+    if (wanted != 0) {
+        void* const place = wanted == state.taken ? nullptr : reinterpret_cast<void*>(wanted);
+        void* const made = mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ++state.reservations;
+        *address = reinterpret_cast<abi::DevicePointer>(made);
+        real_memory.push_back(*address);
+        return abi::kSuccess;
+    }
     *address = kReserved + static_cast<std::uint64_t>(state.reservations++) * kBetweenReserved;
     return abi::kSuccess;
 }
-Result cuMemAddressFree(abi::DevicePointer, std::size_t) { return --state.reservations, called("cuMemAddressFree"); }
+Result cuMemAddressFree(abi::DevicePointer address, std::size_t bytes) {
+    --state.reservations;
+    if (std::erase(real_memory, address) != 0) munmap(reinterpret_cast<void*>(address), bytes);
+    return called("cuMemAddressFree");
+}
+Result cuMemHostRegister_v2(void*, std::size_t, unsigned) {
+    BEGIN("cuMemHostRegister_v2");
+    ++state.host_registered;
+    return abi::kSuccess;
+}
+Result cuMemHostUnregister(void*) { return --state.host_registered, called("cuMemHostUnregister"); }
+Result cuLaunchKernelEx(const abi::LaunchConfiguration* configuration, abi::Function function, void**, void** extra) {
+    BEGIN("cuLaunchKernelEx");
+    for (unsigned i = 0; i < configuration->attribute_count; ++i) {
+        const auto& attribute = configuration->attributes[i];
+        if (attribute.id == abi::kLaunchCooperative) state.cooperative = attribute.value.cooperative;
+        if (attribute.id == abi::kLaunchCluster)
+            std::copy(std::begin(attribute.value.cluster), std::end(attribute.value.cluster), state.cluster);
+    }
+    execute(*reinterpret_cast<const FakeKernel*>(function), extra);
+    return abi::kSuccess;
+}
+Result cuDevicePrimaryCtxReset_v2(abi::DeviceOrdinal) {
+    ++state.context_resets;
+    --state.contexts;
+    return called("cuDevicePrimaryCtxReset_v2");
+}
 Result cuMemCreate(abi::AllocationHandle* handle, std::size_t, const abi::AllocationProperties*, unsigned long long) {
     BEGIN("cuMemCreate");
     ++state.physical;

@@ -35,6 +35,23 @@ struct State {
     int dynamic_shared_allowed = 0;
     int carveout = -2;
     std::size_t launched_bytes = 0;
+    // Memory at given addresses.
+    std::uint64_t taken = 0;  ///< an address that cannot be reserved
+    int host_registered = 0;
+    // Launches with attributes.
+    int cooperative = 0;
+    unsigned cluster[3] = {};
+    int context_resets = 0;
+    // The fake clock advances with each launch: by `empty_cycles` for a kernel "empty", by `kernel_cycles` for others
+    // but the reader of the clock, "stamp". Two cycles are a nanosecond.
+    std::uint64_t clock = 1'000'000;
+    std::uint64_t empty_cycles = 1'000;
+    std::uint64_t kernel_cycles = 11'000;
+    int launches_of_kernels = 0;  ///< of those
+    /// A kernel adds 1 to the word to which its first parameter points. With `work_done` it sets the word to 1, and
+    /// takes no longer than an empty one where the word is set already.
+    bool kernels_count = false;
+    bool work_done = false;
     // NVML: processes on the GPU before and after a context is created.
     unsigned processes_before[4] = {};
     int count_before = 0;
