@@ -27,7 +27,7 @@ using State = Caches::State;
 
 constexpr device::Address kFirst = 0x7f0000000000, kSecond = 0x7f1000000000, kThird = 0x7f2000000000;
 
-const machine::Machine& h200() {
+const machine::Machine& shipped_h200() {
     static const auto machine = sim::completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine;
     return machine;
 }
@@ -63,10 +63,10 @@ launch::Launch addition(std::uint32_t blocks, std::initializer_list<device::Addr
 launch::Launch usual(std::uint32_t blocks = 1024) { return addition(blocks, {kFirst, kSecond, kThird}); }
 
 Answer simulated(const launch::Launch& launch, const CachesAtStart& caches = {}) {
-    return simulate(launch, {h200(), "sim:h200"}, {.caches = caches});
+    return simulate(launch, {shipped_h200(), "sim:h200"}, {.caches = caches});
 }
 Answer predicted(const launch::Launch& launch, const CachesAtStart& caches = {}) {
-    return predict(launch, {h200(), "h200"}, {}, caches);
+    return predict(launch, {shipped_h200(), "h200"}, {}, caches);
 }
 CachesAtStart warm() { return {.caches = {.state = State::warm}}; }
 CachesAtStart after(const launch::Launch& earlier) {
@@ -121,14 +121,14 @@ TEST(CachesAtStart, TheAnswerSaysWhichAndGivesTheWarmTimeWhereItDiffers) {
 }
 
 TEST(MeasureOnASimulatedGpu, FindsTheCyclesThatItsSimulationSays) {
-    const auto device = sim::make_device(h200(), {.id = "sim:h200"});
+    const auto device = sim::make_device(shipped_h200(), {.id = "sim:h200"});
     Measurer measurer(*device, {.repetitions = 1, .cold = false});
     const auto launch = usual(512);
     const auto measured = measurer.measure(launch);
     const auto answer = simulated(launch, warm());
     ASSERT_TRUE(measured.warm);
     EXPECT_NEAR(measured.warm->cycles, of_blocks(answer), 0.03 * answer.time.cycles);
-    EXPECT_NEAR(measured.warm->sm_mhz, *h200().clock.sm_mhz, 5);
+    EXPECT_NEAR(measured.warm->sm_mhz, *shipped_h200().clock.sm_mhz, 5);
     EXPECT_FALSE(measured.cold);
     EXPECT_FALSE(measured.restored) << "sums of the same arrays are the same";
 }
@@ -140,7 +140,7 @@ launch::LaunchProfile touching(double bytes) {
 }
 
 TEST(L2Content, OfALaunchThatTouchesMoreThanFitsIsWhatMissesDidNotReplace) {
-    auto machine = h200();
+    auto machine = shipped_h200();
     machine.caches.at("l2").policy.set("random");
     const auto capacity = static_cast<double>(*machine.caches.at("l2").capacity);
     const auto share = [&](double times) {

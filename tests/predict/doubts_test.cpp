@@ -65,12 +65,16 @@ TEST_F(Doubts, FewWarpsThatWaitForTheSlowestOfManyLines) {
     access(AccessKind::load, 0, 32);
     EXPECT_THAT(doubts(), IsEmpty()) << "other warps go on meanwhile";
     prediction_.resident_warps = 1;
+    EXPECT_THAT(doubts(), IsEmpty()) << "the description says how far lines are apart";
+    rates_.memory_line_range = 0;
     EXPECT_THAT(doubts(), ElementsAre(HasSubstr("wait for 32 lines each")));
 }
 
 TEST_F(Doubts, CodeLargerThanTheCachesOfInstructions) {
     profile_.executed.assign(4096, 1);
     profile_.steps.resize(4096);
+    EXPECT_THAT(doubts(), IsEmpty()) << "the description says where instructions come from";
+    rates_.code = {};
     EXPECT_THAT(doubts(), ElementsAre(HasSubstr("64 KiB of code")));
     profile_.executed.assign(4096, 0);
     EXPECT_THAT(doubts(), IsEmpty()) << "it is not executed";

@@ -25,7 +25,7 @@ TEST(ReturningWords, LoadsThatHitFollowEachOther) {
 TEST(ReturningWords, WordsThatAreThereDoNotWaitForThoseOfAnEarlierLoadThatAreNot) {
     ReturningWords words;
     EXPECT_EQ(words.back(conflicting(570, 1100)), 1100);
-    // The next loads want words of the same lines. While the slowest line of the first load is under way, the words of
+    // The next loads want words of the same lines. While the slowest line of the first load is in flight, the words of
     // the others return, so that 16 loads take 16 times 64 cycles from the first word on.
     double done = 0;
     for (int load = 1; load < 16; ++load) done = words.back(conflicting(570, 1100));

@@ -79,8 +79,9 @@ Doubt uneven_sms(const PredictedLaunch& launch) {
         most / replayed);
 }
 
-/// Breaks "each line takes the mean latency".
+/// Breaks "each line takes the mean latency", which a prediction assumes without a range of latencies over lines.
 Doubt slowest_line(const PredictedLaunch& launch) {
+    if (launch.rates.memory_line_range > 0) return {};
     double lines = 0, loads = 0;
     for_each_access(launch.profile, [&](const BlockTrace&, const WarpAccess& access) {
         if (access.kind != AccessKind::load) return;
@@ -94,8 +95,9 @@ Doubt slowest_line(const PredictedLaunch& launch) {
         launch.prediction.resident_warps, lines / loads, kSlowestLine);
 }
 
-/// Breaks "instructions are always there".
+/// Breaks "instructions are always there", which a prediction assumes without a path of instructions.
 Doubt far_code(const PredictedLaunch& launch) {
+    if (!launch.rates.code.caches.empty()) return {};
     double bytes = 0;
     for (std::size_t i = 0; i < launch.profile.executed.size(); ++i)
         if (launch.profile.executed[i] > 0) bytes += 16;
