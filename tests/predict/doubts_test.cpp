@@ -73,6 +73,7 @@ TEST_F(Doubts, FewWarpsThatWaitForTheSlowestOfManyLines) {
 TEST_F(Doubts, CodeLargerThanTheCachesOfInstructions) {
     profile_.executed.assign(4096, 1);
     profile_.steps.resize(4096);
+    rates_.code.caches.emplace_back();
     EXPECT_THAT(doubts(), IsEmpty()) << "the description says where instructions come from";
     rates_.code = {};
     EXPECT_THAT(doubts(), ElementsAre(HasSubstr("64 KiB of code")));

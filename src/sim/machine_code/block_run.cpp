@@ -65,20 +65,18 @@ Round BlockRun::round(const RoundRule& rule) {
 void BlockRun::run_warp(const RoundRule& rule, Round& round) {
     if (state_.observer != nullptr) state_.observer->turn(warp_);
     double cycles = 0;
-    bool has_read = false, waits = false;
+    bool waits = false;
     int left = rule.instructions;
     for (; left > 0 && !waits; --left) {
         Path* const path = paths().current();
         if (path == nullptr) break;
         const std::size_t at = path->step;
-        if (rule.one_read && at < program_.steps.size() && watch_.accesses().reads_global[at]) {
-            if (has_read) break;
-            has_read = true;
-        }
+        const bool reads = rule.one_read && at < program_.steps.size() && watch_.accesses().reads_global[at];
         round.executed = true;
         if (at < rule.cycles.size()) cycles += static_cast<double>(rule.cycles[at]);
         execute(*path);
         waits = launch_.watches_waits && watch_.waits(warp_);
+        if (reads) break;
     }
     round.cycles = std::max(round.cycles, cycles);
     if (waits || left == 0) paths().rotate();

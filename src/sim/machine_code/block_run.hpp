@@ -39,7 +39,8 @@ struct Round {
 /// How far a warp goes in a round.
 struct RoundRule {
     int instructions = 0;  ///< at most
-    /// Whether it stops before its second instruction that reads global memory.
+    /// Whether it stops after an instruction that reads global memory. What it then does with the value, other blocks
+    /// must not see before the time that the read takes has passed.
     bool one_read = false;
     /// Rough cycles of each instruction by its place in the code; empty counts none.
     std::vector<float> cycles;
