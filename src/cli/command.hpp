@@ -17,6 +17,7 @@ using AddCommand = void (*)(CLI::App& parent, Action& action);
 void add_list(CLI::App& parent, Action& action);
 void add_scan(CLI::App& parent, Action& action);
 void add_run(CLI::App& parent, Action& action);
+void add_show(CLI::App& parent, Action& action);
 void add_diff(CLI::App& parent, Action& action);
 void add_export(CLI::App& parent, Action& action);
 void add_history(CLI::App& parent, Action& action);
@@ -33,9 +34,9 @@ void add_surface(CLI::App& parent, Action& action);
 void add_manual(CLI::App& parent, Action& action);
 
 inline constexpr AddCommand kCommands[] = {
-    add_list,    add_scan,     add_report,    add_run,      add_diff,    add_history,
-    add_export,  add_validate, add_reproduce, add_simulate, add_predict, add_capture,
-    add_measure, add_accuracy, add_surface,   add_evaluate, add_manual,
+    add_list,    add_scan,    add_report,   add_run,       add_show,     add_diff,
+    add_history, add_export,  add_validate, add_reproduce, add_simulate, add_predict,
+    add_capture, add_measure, add_accuracy, add_surface,   add_evaluate, add_manual,
 };
 
 }  // namespace gputomo::cli

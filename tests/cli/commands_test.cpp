@@ -59,6 +59,47 @@ TEST_F(Commands, ListsAreJsonWithASchema) {
     EXPECT_THAT(ids, IsSupersetOf({"sim:8800gtx", "sim:gtx280", "sim:gtx480", "sim:gtx680", "sim:gtx980"}));
 }
 
+TEST_F(Commands, ShowPrintsAValueWithItsEvidence) {
+    write_machine("m.json", R"("banks":{"value":48,"unit":"count","method":"counted: twice","confidence":0.9,)"
+                            R"("interval":[47,49],"note":"made up"})");
+    const auto one = run({"show", "shared.banks", path("m.json")});
+    EXPECT_EQ(one.code, 0) << one.err;
+    EXPECT_THAT(one.out, StartsWith("shared.banks = 48\n"));
+    for (const char* evidence : {"counted: twice", "0.9", "47 to 49", "made up"})
+        EXPECT_THAT(one.out, HasSubstr(evidence));
+    const auto document = json::parse(run({"show", "shared.banks", path("m.json"), "--json"}).out);
+    EXPECT_EQ(document.at("schema"), "gputomo-show-1");
+    ASSERT_EQ(document.at("values").size(), 1);
+    EXPECT_EQ(document.at("values")[0].at("path"), "shared.banks");
+    EXPECT_EQ(document.at("values")[0].at("value"), 48);
+    EXPECT_EQ(document.at("values")[0].at("confidence"), 0.9);
+}
+
+TEST_F(Commands, ShowListsAllValuesOfAPartOrAPattern) {
+    for (const char* asked : {"caches.l2", "caches.l2.*", "*.l2.*"}) {
+        const auto values = json::parse(run({"show", asked, "sim:h200", "--json"}).out).at("values");
+        EXPECT_GT(values.size(), 8) << asked;
+        for (const auto& value : values) EXPECT_THAT(value.at("path").get<std::string>(), HasSubstr(".l2.")) << asked;
+        EXPECT_EQ(lines(run({"show", asked, "sim:h200"}).out).size(), values.size());
+    }
+    for (const char* asked : {"operations[fma.rn.f32].latency", "operations.fma.rn.f32.latency"})
+        EXPECT_THAT(run({"show", asked, "sim:h200"}).out, HasSubstr(" = 4 cycles")) << asked;
+    EXPECT_GT(lines(run({"show", "operations", "sim:h200"}).out).size(), 50U);
+}
+
+TEST_F(Commands, ShowSaysWhichValuesThereAre) {
+    const auto section = run({"show", "cashes.l2.latency", "sim:h200"});
+    EXPECT_EQ(section.code, 2);
+    EXPECT_THAT(section.err, AllOf(HasSubstr("cashes.l2.latency"), HasSubstr("expected one of"), HasSubstr("caches")));
+    const auto key = run({"show", "caches.l9.latency", "sim:h200"});
+    EXPECT_EQ(key.code, 2);
+    EXPECT_THAT(key.err, AllOf(HasSubstr("after 'caches'"), HasSubstr("l2")));
+    const auto leaf = run({"show", "caches.l2.lateness", "sim:h200"});
+    EXPECT_THAT(leaf.err, AllOf(HasSubstr("after 'caches.l2'"), HasSubstr("latency")));
+    EXPECT_EQ(run({"show", "caches.l2.latency", path("missing.json")}).code, 2);
+    EXPECT_EQ(run({"show", "", "sim:h200"}).code, 2);
+}
+
 TEST_F(Commands, ExportPrintsTheChosenFormat) {
     write_machine("m.json", R"("banks":{"value":48,"unit":"count","source":"made up"})");
     const auto accel = run({"export", "--to", "accel-sim", path("m.json")});
