@@ -30,6 +30,7 @@ machine::Machine gpu_with(std::int64_t sms, std::int64_t units, std::int64_t uni
     machine.topology.sms.set(sms);
     machine.launch.empty_kernel = {};
     machine.paths.at("global").memory_latency_range = {};
+    machine.caches.at("constant_l2").latency_range = {};  // over more SMs than these
     auto& all = machine.accesses["l2_atomic"];
     all.units.set(units);
     all.unit_bytes.set(unit_bytes);
