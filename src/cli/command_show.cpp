@@ -38,7 +38,7 @@ bool fits(std::string_view pattern, std::string_view path) {
     return false;
 }
 
-/// operations.fma.rn.f32.latency for operations[fma.rn.f32].latency: nobody has to write the brackets.
+/// The path with dots in place of brackets, so that nobody has to write them: operations.fma.rn.f32.latency.
 std::string without_brackets(std::string_view path) {
     std::string text;
     for (const char c : path)
@@ -53,7 +53,7 @@ bool is_asked_for(std::string_view asked, std::string_view path) {
     return below || fits(asked, path);
 }
 
-/// What to write after "expected" where nothing has the path: what the longest known part of it has.
+/// Names what comes after the longest part of the path that the description has.
 std::string expected_paths(const std::vector<machine::NamedLeaf>& leaves, std::string asked) {
     while (!asked.empty()) {
         const auto end = asked.find_last_of('.');
