@@ -93,10 +93,10 @@ TEST_F(DependentLaunches, OrdinaryKernelsArePredictedWithoutAWarning) {
 }
 
 TEST_F(DependentLaunches, DoubtsNameTheirReason) {
-    EXPECT_THAT(predicted("big_footprint").warnings, Contains(HasSubstr("KiB of code are executed")));
-    EXPECT_THAT(predicted("constants_indexed").warnings, Contains(HasSubstr("bytes of constants")));
     EXPECT_THAT(predicted("register_spills").warnings, Contains(HasSubstr("local memory")));
-    EXPECT_THAT(predicted("rows_by_lane").warnings, Contains(HasSubstr("The slowest line")));
+    // The description says where instructions come from, and how far lines of DRAM are apart.
+    EXPECT_THAT(predicted("big_footprint").warnings, Not(Contains(HasSubstr("KiB of code are executed"))));
+    EXPECT_THAT(predicted("rows_by_lane").warnings, Not(Contains(HasSubstr("The slowest line"))));
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ TEST_F(Messages, NamesFromTheCommandLineAreEscaped) {
 TEST_F(Messages, TextFromFilesIsEscapedInMessagesAndResults) {
     write("k.ptx", ".version 6.0\n.target sm_30\n.address_size 64\n.visible .entry k() {\n add.q32 %r1, " + kRed +
                        ";\n ret;\n}\n");
-    const auto refused = run({"simulate", "k.ptx", "--kernel", "k"});
-    EXPECT_THAT(refused.err, AllOf(HasSubstr("k.ptx:5"), HasSubstr("[31mred"), Not(HasSubstr("\x1b"))));
+    const auto refused = run({"simulate", "k.ptx", "--kernel", "k", "--grid", "1", "--block", "1"});
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("ptx:5"), HasSubstr("[31mred"), Not(HasSubstr("\x1b"))));
     auto machine = nlohmann::json::parse(read(source("machines/gtx280.json")));
     machine["identity"]["name"]["value"] = "GTX\x1b[2J\n280";
     write("m.json", machine.dump());
