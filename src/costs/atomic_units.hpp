@@ -50,7 +50,7 @@ public:
     [[nodiscard]] std::size_t unit_of(std::uint64_t address) const;
     /// Cycles for which a request occupies its unit if the one before it touched other sectors.
     [[nodiscard]] double apart(const AtomicRequest& request) const;
-    /// The same if the one before it touched one of its sectors.
+    /// Cycles for which a request occupies its unit if the one before it touched one of its sectors.
     [[nodiscard]] double together(const AtomicRequest& request) const;
 
 private:

@@ -7,8 +7,8 @@ namespace gputomo::costs {
 
 /// Words that lie in one bank of shared memory or of the first-level cache come back to their warp
 /// shared.conflict_cost cycles apart. Meanwhile the storage reads words of other warps, so that all warps together get
-/// more. The loads of one warp share this way back: each of n loads with 32 words in one bank takes an H200 69 cycles
-/// of a lone warp, and 32 of several warps (docs/notes/2026-11-26-streams-of-an-h200.md). One object for each warp.
+/// more. The loads of one warp share this way back. A load of 32 words in one bank takes a lone warp 69 cycles on an
+/// H200, and several warps 32 (docs/notes/2026-11-26-streams-of-an-h200.md). Each warp has one object.
 class ReturningWords {
 public:
     struct Load {

@@ -22,7 +22,7 @@ class AtomicLoop {
 public:
     /// Atomics of a thread in an iteration, and the warps of a block.
     static constexpr int kCount = 8, kWarps = 8;
-    /// Of a thread that takes no part.
+    /// The offset of a thread that takes no part.
     static constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
     /// Throws CodeMismatch if the machine code has other atomics.

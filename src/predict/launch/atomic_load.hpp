@@ -13,7 +13,7 @@
 namespace gputomo::predict {
 
 /// By unit: requests of the whole grid over those of an SM's blocks. An SM that replays its own requests makes its unit
-/// as busy as all SMs do if each of them counts so often.
+/// as busy as all SMs do if each of them counts this many times.
 using AtomicShares = std::vector<double>;
 
 class AtomicLoad {
