@@ -7,21 +7,26 @@
 namespace gputomo::answer {
 namespace {
 
-constexpr const char* kStampAndDelay = R"(
-.visible .entry stamp(.param .u64 to)
-{
-    .reg .b64 %a, %t, %c;
-    .reg .b32 %s;
-    .reg .b64 %w;
-    ld.param.u64 %a, [to];
-    mov.u64 %t, %globaltimer;
+/// Stores the time, the clock and the number of the SM at %a.
+constexpr const char* kStore = R"(    mov.u64 %t, %globaltimer;
     mov.u64 %c, %clock64;
     mov.u32 %s, %smid;
     cvt.u64.u32 %w, %s;
     st.global.u64 [%a], %t;
     st.global.u64 [%a+8], %c;
     st.global.u64 [%a+16], %w;
-    ret;
+)";
+
+constexpr const char* kStamp = R"(
+.visible .entry stamp(.param .u64 to)
+{
+    .reg .b64 %a, %t, %c;
+    .reg .b32 %s;
+    .reg .b64 %w;
+    ld.param.u64 %a, [to];
+)";
+
+constexpr const char* kDelay = R"(    ret;
 }
 .visible .entry delay(.param .u64 to, .param .u64 cycles)
 {
@@ -30,14 +35,9 @@ constexpr const char* kStampAndDelay = R"(
     .reg .pred %p;
     ld.param.u64 %a, [to];
     ld.param.u64 %n, [cycles];
-    mov.u64 %t, %globaltimer;
-    mov.u64 %c, %clock64;
-    mov.u32 %s, %smid;
-    cvt.u64.u32 %w, %s;
-    st.global.u64 [%a], %t;
-    st.global.u64 [%a+8], %c;
-    st.global.u64 [%a+16], %w;
-again:
+)";
+
+constexpr const char* kAfterDelay = R"(again:
     mov.u64 %e, %clock64;
     sub.u64 %d, %e, %c;
     setp.lt.u64 %p, %d, %n;
@@ -109,7 +109,7 @@ left:
 std::string measure_ptx(const device::Device::PtxTarget& target) {
     std::string text = fmt::format(".version {}.{}\n.target sm_{}\n.address_size 64\n", target.version_major,
                                    target.version_minor, target.sm);
-    text += kStampAndDelay;
+    for (const char* const part : {kStamp, kStore, kDelay, kStore, kAfterDelay}) text += part;
     // Each instruction needs the one before it and has a number of its own, so that a compiler keeps all of them.
     constexpr std::uint32_t kFirst = 2654435761;
     std::uint32_t number = kFirst;

@@ -6,6 +6,7 @@
 #include "machine/diff.hpp"
 #include "machine/json.hpp"
 #include "units/error.hpp"
+#include "units/pattern.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,18 +28,7 @@ struct ShowArguments {
     bool json = false;
 };
 
-/// Whether `path` fits `pattern`, in which * stands for any characters.
-bool fits(std::string_view pattern, std::string_view path) {
-    const auto star = pattern.find('*');
-    if (star == std::string_view::npos) return pattern == path;
-    if (!path.starts_with(pattern.substr(0, star))) return false;
-    const auto rest = pattern.substr(star + 1);
-    for (std::size_t i = star; i <= path.size(); ++i)
-        if (fits(rest, path.substr(i))) return true;
-    return false;
-}
-
-/// The path with dots in place of brackets, so that nobody has to write them: operations.fma.rn.f32.latency.
+/// The path with dots in place of brackets, which are optional on the command line: operations.fma.rn.f32.latency.
 std::string without_brackets(std::string_view path) {
     std::string text;
     for (const char c : path)
@@ -50,7 +40,7 @@ std::string without_brackets(std::string_view path) {
 /// without brackets.
 bool is_asked_for(std::string_view asked, std::string_view path) {
     const bool below = path.starts_with(asked) && path.size() > asked.size() && path[asked.size()] == '.';
-    return below || fits(asked, path);
+    return below || fits_pattern(asked, path);
 }
 
 /// Names what comes after the longest part of the path that the description has.

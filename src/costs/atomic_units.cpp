@@ -1,6 +1,7 @@
 #include "costs/atomic_units.hpp"
 
 #include "units/error.hpp"
+#include "units/scattered.hpp"
 
 #include <fmt/format.h>
 
@@ -32,19 +33,12 @@ AtomicCost cost_of(const machine::Access& access, std::string_view name) {
             .sector = cycles_of(access.sector_cycles, name, "sector_cycles")};
 }
 
-/// Spreads groups of pieces over the units, so that a power of two between addresses does not keep to a few of them
-/// (the finalizer of SplitMix64).
-std::uint64_t mixed(std::uint64_t number) {
-    number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9;
-    number = (number ^ (number >> 27)) * 0x94d049bb133111eb;
-    return number ^ (number >> 31);
-}
-
 }  // namespace
 
 std::size_t AtomicUnits::unit_of(std::uint64_t address) const {
     const std::uint64_t piece = address / unit_bytes_;
-    return static_cast<std::size_t>((piece + mixed(piece / units_)) % units_);
+    // A power of two between addresses must not keep to a few of the units.
+    return static_cast<std::size_t>((piece + scattered(piece / units_)) % units_);
 }
 
 double AtomicUnits::apart(const AtomicRequest& request) const {

@@ -1,4 +1,5 @@
 #include "scan/declared_findings.hpp"
+#include "units/pattern.hpp"
 
 #include <fmt/format.h>
 
@@ -12,13 +13,6 @@ namespace gputomo::scan {
 namespace {
 
 using experiments::Experiment;
-
-bool covers(std::string_view pattern, std::string_view path) {
-    const auto star = pattern.find('*');
-    if (star == std::string_view::npos) return pattern == path;
-    const auto before = pattern.substr(0, star), after = pattern.substr(star + 1);
-    return path.size() >= pattern.size() && path.starts_with(before) && path.ends_with(after);
-}
 
 bool is_calibration(std::string_view path) { return path.starts_with("clock."); }
 
@@ -49,7 +43,8 @@ private:
 }  // namespace
 
 bool provides(const Experiment& experiment, std::string_view path) {
-    return std::ranges::any_of(experiment.provides, [&](std::string_view pattern) { return covers(pattern, path); });
+    return std::ranges::any_of(experiment.provides,
+                               [&](std::string_view pattern) { return fits_pattern(pattern, path); });
 }
 
 results::Findings declared_findings(const Experiment& reader, std::span<const Experiment* const> plan,

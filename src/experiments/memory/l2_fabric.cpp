@@ -4,6 +4,7 @@
 
 #include "experiments/caches/known_caches.hpp"
 #include "experiments/clock/clock_watch.hpp"
+#include "measure/bandwidth/streaming.hpp"
 #include "measure/kernel/compiled_kernel.hpp"
 #include "measure/kernel/device_facts.hpp"
 #include "results/estimates.hpp"
@@ -83,10 +84,7 @@ ptx::KernelBuilder kernel_of(const Kind& kind, ptx::Target target) {
             }
         }
     });
-    // The sum is stored if it has a rare value, so that the compiler drops no load.
-    const Reg rare = k.reg(Type::pred);
-    k("setp.eq.u32", rare, sum, 0x5eed5eed);
-    k.when(rare)("st.global.b32", Mem{to}, sum);
+    store_if_rare(k, sum, to);
     return k;
 }
 

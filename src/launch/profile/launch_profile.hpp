@@ -65,6 +65,9 @@ struct TouchedLine {
     std::uint8_t asked = 0;     ///< bytes that the threads of this pass ask for
 };
 inline constexpr std::uint64_t kTouchedLineBytes = 128, kTouchedSectorBytes = 32;
+/// Local memory is recorded at addresses from here on, where no allocation is, so that its lines differ from those of
+/// global memory.
+inline constexpr std::uint64_t kLocalMemory = std::uint64_t{1} << 56;
 
 /// What takes the lines or words of an SM's accesses one after the other, whichever warps they are of. `storage` serves
 /// shared memory and, where it is one with the first cache, global memory.

@@ -99,6 +99,7 @@ public:
             hand_over("the blocks of a cooperative launch meet at barriers of the whole grid");
         execute_alone();
         follow_dependences();
+        if (!together_) note_missing();
         add_steps(prepared_.program(), machine_, profile_);
         return std::move(profile_);
     }
@@ -152,7 +153,6 @@ private:
             if (!waits_forever_) refuse();
             return;
         }
-        note_missing();
         sample();
         record_longest();
         find_footprint();
@@ -261,7 +261,8 @@ private:
         const auto& first = profile_.sms.front();
         const std::uint64_t blocks = (profile_.blocks - first.front().block + sms_ - 1) / sms_;
         if (first.size() < std::min<std::uint64_t>(profile_.resident_blocks, blocks))
-            profile_.assumptions.push_back(
+            profile_.assumptions.insert(
+                profile_.assumptions.begin(),
                 fmt::format("only {} of the {} blocks that an SM holds at once were replayed together, because of "
                             "their length or the time limit",
                             first.size(), std::min<std::uint64_t>(profile_.resident_blocks, blocks)));
@@ -405,8 +406,7 @@ private:
             if (!watched_whole_)
                 profile_.warnings.emplace_back(
                     "blocks are too long to find out whether one reads bytes that another one writes; they use the "
-                    "same "
-                    "sectors. If they depend on each other, the prediction may be far off");
+                    "same sectors. If they depend on each other, the prediction may be far off");
             else if (known_.size() == profile_.blocks)
                 profile_.exchanged = 0;
             return;
@@ -496,7 +496,7 @@ private:
         if (outcome.wait) hand_over(fmt::format("blocks wait for each other: {}", text_of(*outcome.wait)));
         if (!outcome.complete) hand_over(why);
         stopped_.reset();
-        std::erase_if(profile_.assumptions, [](const std::string& text) { return text.starts_with("only "); });
+        together_ = true;
         profile_.warnings.clear();
         profile_.assumptions.push_back(
             fmt::format("{}: all blocks were executed together, in an order that the GPU could have", why));
@@ -525,6 +525,7 @@ private:
     std::size_t left_to_watch_;  ///< instructions that may be executed to compare bytes
     bool watched_whole_ = true;  ///< no block was too long for that
     std::optional<Dependence> found_;
+    bool together_ = false;  ///< all blocks were executed together, and the recorded ones are of that run
     LaunchProfile profile_;
     std::set<std::uint64_t> known_;
     std::size_t events_ = 0;

@@ -17,8 +17,6 @@ using Opcode = sass::Operation;
 
 /// Instructions between two looks at the clock.
 constexpr std::uint64_t kInstructionsBetweenLooks = 1 << 14;
-/// Local memory is laid out where no allocation is, so that its lines differ from those of global memory.
-constexpr std::uint64_t kLocalMemory = std::uint64_t{1} << 56;
 constexpr std::uint64_t kLocalOfWarp = std::uint64_t{1} << 24;
 constexpr std::uint64_t kWord = 4, kLanes = 32;
 /// Constant banks lie one after the other, each as large as a bank can be.

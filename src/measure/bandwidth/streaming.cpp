@@ -39,6 +39,12 @@ std::vector<StreamShape> streaming_shapes(const device::Device& device) {
     return shapes;
 }
 
+void store_if_rare(ptx::KernelBuilder& k, Reg sum, Reg address) {
+    const Reg rare = k.reg(Type::pred);
+    k("setp.eq.b32", rare, sum, 0x5eed5eed);
+    k.when(rare)("st.global.b32", Mem{address}, sum);
+}
+
 ptx::KernelBuilder streaming_kernel(ptx::Target target, StreamKind kind, int unroll) {
     ptx::KernelBuilder k(fmt::format("stream_{}_x{}", kind == StreamKind::read ? "read" : "copy", unroll), target);
     const Reg from = k.param(Type::u64, "from");
@@ -67,10 +73,7 @@ ptx::KernelBuilder streaming_kernel(ptx::Target target, StreamKind kind, int unr
             }
         }
     });
-    // The sum is stored if it has a rare value, so that the compiler drops no load.
-    const Reg rare = k.reg(Type::pred);
-    k("setp.eq.b32", rare, sum, 0x5eed5eed);
-    k.when(rare)("st.global.b32", Mem{target_address}, sum);
+    store_if_rare(k, sum, target_address);
     return k;
 }
 

@@ -59,6 +59,9 @@ private:
     CompiledKernel kernel_;
 };
 
+/// Stores the sum of what a kernel loaded if it has a rare value, so that the compiler drops no load.
+void store_if_rare(ptx::KernelBuilder& k, ptx::Reg sum, ptx::Reg address);
+
 [[nodiscard]] ptx::KernelBuilder streaming_kernel(ptx::Target target, StreamKind kind, int unroll);
 
 }  // namespace gputomo::measure

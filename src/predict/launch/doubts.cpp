@@ -40,8 +40,6 @@ constexpr double kLocalShare = 0.1, kLocalFactor = 1.7;
 constexpr double kPartialShare = 0.25, kPartialFactor = 1.5;
 /// A resource that takes this share of the time may limit the launch.
 constexpr double kNearLimit = 0.5;
-/// Local memory is recorded at addresses from here on.
-constexpr std::uint64_t kLocalMemory = std::uint64_t{1} << 56;
 
 template <class Visit>
 void for_each_access(const launch::LaunchProfile& profile, const Visit& visit) {
@@ -51,7 +49,7 @@ void for_each_access(const launch::LaunchProfile& profile, const Visit& visit) {
                 if (access.lines > 0) visit(block, access);
 }
 
-bool is_local(const TouchedLine& line) { return line.line >= kLocalMemory / launch::kTouchedLineBytes; }
+bool is_local(const TouchedLine& line) { return line.line >= launch::kLocalMemory / launch::kTouchedLineBytes; }
 
 double bound_of(const PredictedLaunch& launch, std::string_view resource) {
     for (const LaunchBound& bound : launch.prediction.bounds)

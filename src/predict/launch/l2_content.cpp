@@ -1,5 +1,7 @@
 #include "predict/launch/l2_content.hpp"
 
+#include "machine/cache_scope.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -25,8 +27,7 @@ Capacity capacity_of(const machine::Machine& machine) {
     if (path == machine.paths.end()) return {};
     for (const auto& name : path->second.caches.value_or({})) {
         const auto found = machine.caches.find(name);
-        if (found == machine.caches.end() || found->second.scope.value_or(name == "l2" ? "gpu" : "sm") != "gpu")
-            continue;
+        if (found == machine.caches.end() || !machine::is_shared_by_all(name, found->second)) continue;
         return {.bytes = static_cast<double>(found->second.capacity.value_or(0)),
                 .replaces_least_recent = found->second.policy.value_or("") == "lru"};
     }
@@ -48,19 +49,28 @@ double position(std::uint64_t granule) {
     return static_cast<double>(granule >> 11) * 0x1p-53;
 }
 
+void sort_by_address(std::vector<L2Content::Part>& parts) {
+    std::ranges::sort(parts, {}, [](const L2Content::Part& part) { return part.range.address; });
+}
+
+/// Returns the part that the address lies in, of parts in the order of their addresses; nullptr where there is none.
+template <class Parts>
+auto* part_at(Parts& parts, std::uint64_t address) {
+    const auto after =
+        std::ranges::upper_bound(parts, address, {}, [](const L2Content::Part& part) { return part.range.address; });
+    if (after == parts.begin()) return decltype(&*after){nullptr};
+    auto* const part = &*std::prev(after);
+    return address - part->range.address < part->range.bytes ? part : nullptr;
+}
+
 }  // namespace
 
-L2Content::L2Content(std::vector<Part> parts) : parts_(std::move(parts)) {
-    std::ranges::sort(parts_, {}, [](const Part& part) { return part.range.address; });
-}
+L2Content::L2Content(std::vector<Part> parts) : parts_(std::move(parts)) { sort_by_address(parts_); }
 
 bool L2Content::holds(std::uint64_t granule, double granule_bytes) const {
     const std::uint64_t address = granule * static_cast<std::uint64_t>(granule_bytes);
-    const auto after =
-        std::ranges::upper_bound(parts_, address, {}, [](const Part& part) { return part.range.address; });
-    if (after == parts_.begin()) return false;
-    const Part& part = *std::prev(after);
-    return address - part.range.address < part.range.bytes && position(granule) < part.share;
+    const Part* const part = part_at(parts_, address);
+    return part != nullptr && position(granule) < part->share;
 }
 
 L2Content content_after_itself(const launch::LaunchProfile& profile, const machine::Machine& machine) {
@@ -88,15 +98,10 @@ L2Content content_after(const launch::LaunchProfile& earlier, const std::vector<
     const double all_over_seen = blocks > 0 ? static_cast<double>(earlier.blocks) / blocks : 0;
     std::vector<L2Content::Part> parts;
     for (const auto& buffer : buffers) parts.push_back({buffer, 0});
-    std::ranges::sort(parts, {}, [](const L2Content::Part& part) { return part.range.address; });
-    for (const std::uint64_t sector : sectors) {
-        const std::uint64_t address = sector * launch::kTouchedSectorBytes;
-        const auto after = std::ranges::upper_bound(parts, address, {},
-                                                    [](const L2Content::Part& part) { return part.range.address; });
-        if (after == parts.begin()) continue;
-        auto& part = *std::prev(after);
-        if (address - part.range.address < part.range.bytes) part.share += launch::kTouchedSectorBytes;
-    }
+    sort_by_address(parts);
+    for (const std::uint64_t sector : sectors)
+        if (auto* const part = part_at(parts, sector * launch::kTouchedSectorBytes); part != nullptr)
+            part->share += launch::kTouchedSectorBytes;
     for (auto& part : parts)
         part.share = fits * std::min(1.0, part.share * all_over_seen /
                                               static_cast<double>(std::max<std::uint64_t>(1, part.range.bytes)));

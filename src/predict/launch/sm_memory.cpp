@@ -13,6 +13,10 @@ std::uint64_t sector_number(const launch::TouchedLine& line, std::uint32_t secto
     return line.line * (launch::kTouchedLineBytes / launch::kTouchedSectorBytes) + sector;
 }
 
+double bytes_of(std::uint32_t sectors) {
+    return static_cast<double>(std::popcount(sectors)) * launch::kTouchedSectorBytes;
+}
+
 }  // namespace
 
 SmMemory::SmMemory(const SmRates& rates, const Shares& shares, double partial_store, Timeline& timeline)
@@ -87,7 +91,7 @@ double SmMemory::through(Server& port, Server& share, const Bandwidth& bandwidth
 }
 
 double SmMemory::load_missing(const launch::TouchedLine& line, std::uint32_t missing, double now) {
-    const double bytes = static_cast<double>(std::popcount(missing)) * launch::kTouchedSectorBytes;
+    const double bytes = bytes_of(missing);
     timeline_.l2_read_bytes += bytes;
     const Granules granules = granules_of(line, missing);
     // The L2 takes as long for a part of a granule as for the whole one.
@@ -155,7 +159,7 @@ double SmMemory::through_fabric(double bytes, double now) {
 }
 
 double SmMemory::store(const launch::TouchedLine& line, double now) {
-    const double bytes = static_cast<double>(std::popcount(line.sectors)) * launch::kTouchedSectorBytes;
+    const double bytes = bytes_of(line.sectors);
     timeline_.l2_written_bytes += bytes;
     const double weight = line.partial ? partial_store_ : 1;
     const double start = through_fabric(bytes, through(stores_, store_share_, rates_.stores, bytes, now, weight));
@@ -164,7 +168,7 @@ double SmMemory::store(const launch::TouchedLine& line, double now) {
 }
 
 double SmMemory::atomic(const launch::WarpAccess& access, const launch::TouchedLine& line, double now) {
-    const double bytes = static_cast<double>(std::popcount(line.sectors)) * launch::kTouchedSectorBytes;
+    const double bytes = bytes_of(line.sectors);
     if (!line.again) timeline_.l2_atomic_bytes += bytes;
     if (shares_.atomics != nullptr) return at_unit(access, line, now);
     const double start = through(atomics_, atomic_share_, rates_.atomics, bytes, now);
@@ -174,7 +178,7 @@ double SmMemory::atomic(const launch::WarpAccess& access, const launch::TouchedL
 
 /// The unit is busy with the requests of all SMs meanwhile. The mean SM has its turn after half of them.
 double SmMemory::at_unit(const launch::WarpAccess& access, const launch::TouchedLine& line, double now) {
-    const double bytes = static_cast<double>(std::popcount(line.sectors)) * launch::kTouchedSectorBytes;
+    const double bytes = bytes_of(line.sectors);
     const auto weight = static_cast<double>(line.asked) / bytes;
     const double sent = through(atomics_, atomic_share_, rates_.atomics, bytes, now, weight);
     const std::size_t unit = shares_.atomics->unit_of(line);

@@ -2,6 +2,7 @@
 
 #include "costs/issue_slots.hpp"
 #include "costs/lines_in_flight.hpp"
+#include "machine/cache_scope.hpp"
 #include "machine/dram_variation.hpp"
 #include "machine/store_queue.hpp"
 #include "units/error.hpp"
@@ -53,7 +54,7 @@ void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t s
         if (cache == nullptr || !cache->latency) continue;
         const auto bytes = static_cast<double>(cache->capacity.value_or(0));
         const auto latency = static_cast<double>(*cache->latency);
-        if (cache->scope.value_or(name == "l2" ? "gpu" : "sm") != "gpu") {
+        if (!machine::is_shared_by_all(name, *cache)) {
             const auto beside = costs::lines_beside(machine, static_cast<std::int64_t>(shared_bytes));
             rates.l1_bytes = beside ? static_cast<double>(beside->lines) * kBytesOfLine : bytes;
             rates.l1_latency = latency;
@@ -132,9 +133,9 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
             if (const auto* const cache = cache_named(machine, caches.front()); cache != nullptr && cache->latency)
                 rates.texture_latency = static_cast<double>(*cache->latency);
     const auto* const constants = cache_named(machine, "constant_l1");
-    add_cold_start(rates, machine);
     rates.constant_latency =
         constants != nullptr ? static_cast<double>(constants->latency.value_or(0)) : rates.l1_latency;
+    add_cold_start(rates, machine);
     return rates;
 }
 

@@ -1,6 +1,7 @@
 #include "predict/static/costs.hpp"
 
 #include "costs/issue_slots.hpp"
+#include "machine/cache_scope.hpp"
 #include "machine/relatives.hpp"
 #include "predict/static/lane_accesses.hpp"
 #include "units/error.hpp"
@@ -49,8 +50,7 @@ const machine::Integer* hit(const machine::Machine& machine, bool whole_gpu) {
     if (path == machine.paths.end()) return nullptr;
     for (const auto& key : path->second.caches.value_or({}))
         if (const auto cache = machine.caches.find(key); cache != machine.caches.end() && cache->second.latency)
-            if (const bool far = cache->second.scope.value_or(key == "l2" ? "gpu" : "sm") == "gpu"; far == whole_gpu)
-                return &cache->second.latency;
+            if (machine::is_shared_by_all(key, cache->second) == whole_gpu) return &cache->second.latency;
     return nullptr;
 }
 

@@ -4,6 +4,7 @@
 #include "reproduce/measured/kernels.hpp"
 #include "reproduce/papers/agreement.hpp"
 #include "scan/plan.hpp"
+#include "units/pattern.hpp"
 #include "units/workers.hpp"
 
 #include <fmt/format.h>
@@ -17,18 +18,9 @@
 namespace gputomo::reproduce {
 namespace {
 
-/// Whether a pattern fits a path, as "caches.*.latency" fits "caches.l1.latency" and "operations[*].latency" fits
-/// "operations[add.f32].latency".
-bool fits(std::string_view pattern, std::string_view path) {
-    const auto star = pattern.find('*');
-    if (star == std::string_view::npos) return pattern == path;
-    const auto before = pattern.substr(0, star), after = pattern.substr(star + 1);
-    return path.size() >= pattern.size() && path.starts_with(before) && path.ends_with(after);
-}
-
 bool gives(const experiments::Experiment& experiment, std::string_view path) {
     return std::any_of(experiment.provides.begin(), experiment.provides.end(),
-                       [&](std::string_view pattern) { return fits(pattern, path); });
+                       [&](std::string_view pattern) { return fits_pattern(pattern, path); });
 }
 
 /// The leaf that lists the caches or TLBs of the path that this leaf's thing belongs to. Names of caches and TLBs begin
