@@ -4,7 +4,7 @@
 #include "launch/prepared_launch.hpp"
 #include "predict/launch/l2_content.hpp"
 #include "predict/launch/launch_prediction.hpp"
-#include "sim/sm/sampling_plan.hpp"
+#include "sim/sm/sampling/sampling_plan.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>

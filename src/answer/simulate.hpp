@@ -5,7 +5,7 @@
 #include "answer/gpu.hpp"
 #include "launch/launch.hpp"
 #include "launch/placed_launch.hpp"
-#include "sim/sm/sampling_plan.hpp"
+#include "sim/sm/sampling/sampling_plan.hpp"
 
 #include <chrono>
 #include <cstdint>

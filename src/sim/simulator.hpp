@@ -5,8 +5,8 @@
 #include "machine/machine.hpp"
 #include "sim/exec/texture.hpp"
 #include "sim/memory/noise.hpp"
-#include "sim/sm/counters.hpp"
-#include "sim/sm/sampling_plan.hpp"
+#include "sim/sm/engine/counters.hpp"
+#include "sim/sm/sampling/sampling_plan.hpp"
 
 #include <cstdint>
 #include <memory>

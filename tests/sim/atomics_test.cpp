@@ -4,7 +4,7 @@
 #include "unit_memory.hpp"
 
 #include "costs/atomic_units.hpp"
-#include "sim/sm/load_store.hpp"
+#include "sim/sm/load_store/load_store.hpp"
 #include "units/error.hpp"
 
 #include <gmock/gmock.h>

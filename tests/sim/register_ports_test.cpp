@@ -5,7 +5,7 @@
 #include "sass/cubin_writer.hpp"
 #include "sim/completion.hpp"
 #include "sim/simulator.hpp"
-#include "sim/sm/sass_slots.hpp"
+#include "sim/sm/machine_code/slots.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

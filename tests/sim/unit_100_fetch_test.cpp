@@ -1,7 +1,7 @@
 // Behaviours 100 to 199: instruction fetch alone, on a memory that takes 30 cycles for each request.
 #include "unit_memory.hpp"
 
-#include "sim/sm/fetch.hpp"
+#include "sim/sm/units/fetch.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Behaviours 200 to 299: a warp scheduler and its execution units alone.
-#include "sim/sm/execution_units.hpp"
-#include "sim/sm/scheduler.hpp"
+#include "sim/sm/units/execution_units.hpp"
+#include "sim/sm/units/scheduler.hpp"
 
 #include <gtest/gtest.h>
 

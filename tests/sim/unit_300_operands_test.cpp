@@ -1,5 +1,5 @@
 // Behaviours 300 to 399: operands alone: register bank conflicts and the scoreboard.
-#include "sim/sm/operands.hpp"
+#include "sim/sm/units/operands.hpp"
 
 #include <gtest/gtest.h>
 

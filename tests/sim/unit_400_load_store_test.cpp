@@ -5,7 +5,7 @@
 
 #include "machine/json.hpp"
 #include "sim/completion.hpp"
-#include "sim/sm/load_store.hpp"
+#include "sim/sm/load_store/load_store.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

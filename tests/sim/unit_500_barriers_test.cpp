@@ -1,5 +1,5 @@
 // Behaviours 500 to 599: block barriers alone.
-#include "sim/sm/barriers.hpp"
+#include "sim/sm/units/barriers.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Behaviours 600 to 699: block launch, branches and clocks alone.
-#include "sim/sm/block_launch.hpp"
-#include "sim/sm/control_flow.hpp"
+#include "sim/sm/engine/block_launch.hpp"
+#include "sim/sm/units/control_flow.hpp"
 
 #include <gtest/gtest.h>
 

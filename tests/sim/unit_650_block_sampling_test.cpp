@@ -1,6 +1,6 @@
 // Behaviours 650 to 699: the choice of sampled blocks and the estimate from them, alone.
-#include "sim/sm/block_sampling.hpp"
-#include "sim/sm/sampling_estimate.hpp"
+#include "sim/sm/sampling/block_sampling.hpp"
+#include "sim/sm/sampling/sampling_estimate.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include "answer/answer.hpp"
 #include "compare/suites/suite.hpp"
-#include "sim/sm/sampling_plan.hpp"
+#include "sim/sm/sampling/sampling_plan.hpp"
 
 #include <array>
 #include <cstddef>

@@ -8,7 +8,7 @@
 #include "launch/profile/resident_profile.hpp"
 #include "launch/profile/saved_memory.hpp"
 #include "launch/profile/steps.hpp"
-#include "sim/sm/residency.hpp"
+#include "sim/sm/engine/residency.hpp"
 #include "units/error.hpp"
 #include "units/warp.hpp"
 

@@ -7,8 +7,8 @@
 #include "machine/machine.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/machine_code/run.hpp"
-#include "sim/sm/load_ports.hpp"
-#include "sim/sm/shared_banks.hpp"
+#include "sim/sm/load_store/load_ports.hpp"
+#include "sim/sm/load_store/shared_banks.hpp"
 
 #include <array>
 #include <chrono>

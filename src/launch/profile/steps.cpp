@@ -2,8 +2,8 @@
 
 #include "sass/code.hpp"
 #include "sass/form.hpp"
-#include "sim/sm/sass_costs.hpp"
-#include "sim/sm/sass_slots.hpp"
+#include "sim/sm/machine_code/slots.hpp"
+#include "sim/sm/units/sass_costs.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,236 @@
+// How a launch begins, and how blocks and warps come and go.
+#include "sim/sm/engine/engine.hpp"
+#include "sim/sm/engine/residency.hpp"
+#include "units/error.hpp"
+#include "units/processor_time.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace gputomo::sim {
+namespace {
+
+SmSpec sm_spec_of(const machine::Machine& machine) {
+    const auto& issue = machine.issue;
+    SmSpec spec;
+    spec.scheduler = scheduler_spec_of(issue);
+    spec.operands = operand_spec_of(machine);
+    spec.barriers = barrier_spec_of(issue);
+    spec.branches = branch_spec_of(issue);
+    spec.clock = clock_spec_of(machine.clock);
+    spec.instruction_bytes =
+        static_cast<std::uint64_t>(machine.instruction_supply.instruction_bytes.value_or(kDefaultInstructionBytes));
+    return spec;
+}
+
+}  // namespace
+
+std::vector<std::byte> packed_parameters(const std::string& kernel, const std::vector<ParameterPlace>& places,
+                                         std::size_t bytes, const device::Arguments& arguments) {
+    const auto offsets = arguments.offsets();
+    if (offsets.size() != places.size())
+        throw DeviceError(
+            fmt::format("launch of {}: {} arguments given; expected {}", kernel, offsets.size(), places.size()));
+    std::vector<std::byte> space(bytes);
+    const auto given = arguments.bytes();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const ParameterPlace& place = places[i];
+        const std::size_t from = offsets[i];
+        const std::size_t end = i + 1 < offsets.size() ? offsets[i + 1] : given.size();
+        if (end - from < place.bytes || place.offset + place.bytes > space.size())
+            throw DeviceError(
+                fmt::format("launch of {}: argument {} has {} bytes; expected {}", kernel, i, end - from, place.bytes));
+        std::memcpy(space.data() + place.offset, given.data() + from, place.bytes);
+    }
+    return space;
+}
+
+Engine::Engine(const LaunchSetup& setup, KernelShape shape, Counters& counters)
+    : setup_(setup),
+      shape_(std::move(shape)),
+      counters_(counters),
+      spec_(sm_spec_of(setup.machine)),
+      unit_spec_(unit_spec_of(setup.costs, spec_.scheduler.issue_interval)),
+      block_spec_(block_launch_spec_of(setup.machine.launch)),
+      shared_bytes_(shape_.static_shared + static_cast<std::uint64_t>(setup.launch.dynamic_shared.count())),
+      fetch_{.spec = fetch_spec_of(setup.machine),
+             .code_end = shape_.code_address + shape_.code_bytes,
+             .memory = setup.memory_system},
+      load_store_{.spec = load_store_spec_of(setup.machine, setup.costs.global_loads()),
+                  .coalescers = Coalescers(setup.machine),
+                  .state = {},
+                  .memory = setup.memory_system},
+      deadline_(thread_processor_time() + setup.launch.time_limit) {
+    size_launch();
+    make_schedulers();
+}
+
+void Engine::size_launch() {
+    const auto& launch = setup_.launch;
+    BlockNeeds needs{launch.block.count(), shared_bytes_, shape_.registers_per_thread, shape_.parameters};
+    auto residency = resident_blocks(setup_.machine, needs);
+    if (launch.grid.count() == 0) residency.why = "a grid of 0 blocks asked";
+    if (shape_.max_threads != 0 && needs.threads > static_cast<std::uint64_t>(shape_.max_threads))
+        residency.why = fmt::format("{} threads per block asked; .maxntid is {}", needs.threads, shape_.max_threads);
+    if (!residency.why.empty()) throw DeviceError(fmt::format("launch of {}: {}", shape_.name, residency.why));
+    block_spec_.blocks = launch.grid.count();
+    block_spec_.blocks_per_sm = residency.blocks;
+    block_spec_.warps_per_block = static_cast<std::uint32_t>((needs.threads + kWarpSize - 1) / kWarpSize);
+    setup_.memory_system.set_aside(residency.shared_of_block * (launch.prefer_l1 ? 1 : residency.blocks));
+    const auto sms = static_cast<std::uint64_t>(*setup_.machine.topology.sms);
+    const auto most = std::min<std::uint64_t>(block_spec_.blocks, residency.blocks * sms);
+    blocks_.reserve(most);
+    most_warps_ = most * block_spec_.warps_per_block;
+    const auto threads_per_sm = setup_.machine.topology.max_threads_per_sm.value_or(kDefaultThreadsPerSm);
+    facts_ = {.block = launch.block,
+              .grid = launch.grid,
+              .sms = sms,
+              .warps_per_sm = static_cast<std::uint64_t>(threads_per_sm / kWarpSize),
+              .dynamic_shared = static_cast<std::uint64_t>(launch.dynamic_shared.count()),
+              .total_shared = shared_bytes_};
+}
+
+void Engine::make_schedulers() {
+    const std::size_t per_sm = setup_.costs.schedulers();
+    const auto sms = static_cast<std::size_t>(facts_.sms);
+    const UnitTimes all_free(setup_.costs.unit_count(), 0.0);
+    block_state_.sms.resize(sms);
+    load_store_.state.banks_free.assign(sms, 0.0);
+    for (auto& free : load_store_.state.ports_free) free.assign(sms, 0.0);
+    sm_units_.assign(sms, all_free);
+    next_scheduler_.assign(sms, 0);
+    schedulers_.resize(sms * per_sm);
+    scheduler_units_.assign(schedulers_.size(), all_free);
+    for (std::size_t i = 0; i < schedulers_.size(); ++i) {
+        schedulers_[i].sm = static_cast<std::uint32_t>(i / per_sm);
+        schedulers_[i].number = static_cast<std::uint32_t>(i % per_sm);
+        schedulers_[i].event = kNever;
+    }
+}
+
+// ---- blocks --------------------------------------------------------------------------------------------------------
+
+void Engine::place_initial_blocks() {
+    for (bool placed = true; placed;) {
+        placed = false;
+        for (std::uint32_t sm = 0; sm < block_state_.sms.size(); ++sm) placed |= place_block(sm, 0);
+    }
+}
+
+std::uint32_t Engine::take_block() {
+    if (free_blocks_.empty()) {
+        blocks_.emplace_back();
+        return static_cast<std::uint32_t>(blocks_.size() - 1);
+    }
+    const std::uint32_t index = free_blocks_.back();
+    free_blocks_.pop_back();
+    return index;
+}
+
+bool Engine::place_block(std::uint32_t sm, double now) {
+    choose_next_block(now);
+    const auto start = start_block(block_spec_, block_state_, sm, now);
+    if (!start) return false;
+    const auto& grid = setup_.launch.grid;
+    const std::uint32_t number = take_block();
+    Block& block = blocks_[number];
+    block.index = start->block;
+    block.coordinates = {static_cast<std::uint32_t>(block.index % grid.x),
+                         static_cast<std::uint32_t>(block.index / grid.x % grid.y),
+                         static_cast<std::uint32_t>(block.index / grid.x / grid.y)};
+    block.sm = sm;
+    block.started = start->when;
+    block.issued = 0;
+    block.shared.assign(shape_.system_shared + shared_bytes_, std::byte{0});
+    block.warps.clear();
+    block.barriers = {};
+    const auto threads = static_cast<std::uint32_t>(setup_.launch.block.count());
+    for (std::uint32_t w = 0; w < block_spec_.warps_per_block; ++w)
+        start_warp(number, w, std::min<std::uint32_t>(kWarpSize, threads - w * kWarpSize), start->when);
+    return true;
+}
+
+std::uint32_t Engine::take_warp() {
+    if (free_warps_.empty()) {
+        warps_.push_back(&make_warp());
+        return static_cast<std::uint32_t>(warps_.size() - 1);
+    }
+    const std::uint32_t index = free_warps_.back();
+    free_warps_.pop_back();
+    return index;
+}
+
+/// Warps go to the SM's schedulers in turn, each into the first free slot of its scheduler.
+void Engine::choose_slot(ResidentWarp& warp, std::uint32_t sm) {
+    const auto per_sm = setup_.costs.schedulers();
+    const std::uint32_t number = next_scheduler_[sm]++ % per_sm;
+    warp.scheduler = sm * per_sm + number;
+    const auto taken = [&](std::uint32_t slot) {
+        return std::ranges::any_of(schedulers_[warp.scheduler].warps,
+                                   [&](std::uint32_t other) { return warps_[other]->slot == slot; });
+    };
+    warp.slot = number;
+    while (taken(warp.slot)) warp.slot += per_sm;
+}
+
+void Engine::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32_t threads, double now) {
+    const std::uint32_t index = take_warp();
+    ResidentWarp& warp = *warps_[index];
+    warp.block = block;
+    warp.in_block = in_block;
+    choose_slot(warp, blocks_[block].sm);
+    warp.buffer = {};
+    warp.hold = warp.gap = now;
+    warp.issued = 0;
+    warp.in_use = true;
+    begin_warp(warp, threads == kWarpSize ? 0xFFFFFFFF : (1U << threads) - 1, now);
+    blocks_[block].warps.push_back(index);
+    warp.position = add_warp(schedulers_[warp.scheduler], index);
+    ++live_warps_;
+    wake(warp, now);
+}
+
+void Engine::end_warp(std::uint32_t index, double now) {
+    ResidentWarp& warp = *warps_[index];
+    Block& block = blocks_[warp.block];
+    Scheduler& scheduler = schedulers_[warp.scheduler];
+    remove_warp(scheduler, warp.position);
+    for (std::size_t i = warp.position; i < scheduler.warps.size(); ++i) warps_[scheduler.warps[i]]->position = i;
+    std::erase(block.warps, index);
+    block.issued += warp.issued;
+    warp.in_use = false;
+    free_warps_.push_back(index);
+    --live_warps_;
+    release_complete_barriers(block);
+    if (!block.warps.empty()) return;
+    note_end(block, now);
+    --block_state_.sms[block.sm].resident;
+    free_blocks_.push_back(warp.block);
+    place_block(block.sm, now + block_spec_.replacement);
+}
+
+// ---- block barriers ------------------------------------------------------------------------------------------------
+
+void Engine::release_complete_barriers(Block& block) {
+    for (std::size_t number = 0; number < block.barriers.size(); ++number)
+        release_if_complete(block, static_cast<int>(number));
+}
+
+void Engine::release_if_complete(Block& block, int number) {
+    Barrier& barrier = block.barriers[static_cast<std::size_t>(number)];
+    if (barrier.arrived == 0) return;
+    LiveCount live;
+    if (barrier.expected == 0)
+        for (const auto index : block.warps) {
+            ++live.warps;
+            live.threads += live_threads(*warps_[index]);
+        }
+    const auto release = sim::release_if_complete(spec_.barriers, barrier, live);
+    if (!release) return;
+    for (const auto index : block.warps) leave_barrier(*warps_[index], number, *release);
+}
+
+}  // namespace gputomo::sim

@@ -1,0 +1,94 @@
+// Sampled launches: which block starts next, and what the whole launch costs.
+#include "sim/sm/engine/engine.hpp"
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace gputomo::sim {
+namespace {
+
+/// A block that has run this many times as long as the longest before it, after blocks were skipped, is taken to wait
+/// for one of them. A smaller number would give up launches whose blocks differ that much.
+constexpr double kLongestBlocks = 64;
+
+/// Calls `visit` with each counter that grows with the blocks, always in the same order.
+template <class AnyCounters, class Visit>
+void for_each_counter(AnyCounters& counters, const Visit& visit) {
+    visit(counters.thread_instructions);
+    visit(counters.bank_conflict_cycles);
+    visit(counters.divergent_branches);
+    visit(counters.memory_transactions);
+    visit(counters.dram_bytes);
+    for (auto& [cache, hits] : counters.cache_hits) visit(hits);
+    for (auto& [cache, misses] : counters.cache_misses) visit(misses);
+}
+
+std::uint64_t whole(double count) { return static_cast<std::uint64_t>(std::llround(std::max(count, 0.0))); }
+
+}  // namespace
+
+void Engine::make_sampler() {
+    if (!setup_.sampling || shape_.sees_other_blocks) return;
+    sampler_.emplace(*setup_.sampling, SampledGrid{.blocks = block_spec_.blocks,
+                                                   .row = setup_.launch.grid.x,
+                                                   .wave = block_spec_.blocks_per_sm * facts_.sms});
+}
+
+void Engine::drain_counters() {
+    setup_.memory_system.drain_counters(counters_);
+    counters_.bank_conflict_cycles += std::exchange(load_store_.state.bank_conflict_cycles, 0);
+}
+
+Costs Engine::spent_until(double now) {
+    drain_counters();
+    Costs spent(kFirstCounter);
+    spent[kCycles] = now;
+    spent[kInstructions] = static_cast<double>(counters_.warp_instructions);
+    spent[kFilledLines] = static_cast<double>(setup_.memory_system.filled_lines());
+    for_each_counter(counters_, [&](std::uint64_t count) { spent.push_back(static_cast<double>(count)); });
+    return spent;
+}
+
+void Engine::choose_next_block(double now) {
+    const std::uint64_t block = block_state_.next;
+    if (!sampler_ || !sampler_->decides_at(block)) return;
+    block_state_.next = sampler_->next_block(block, spent_until(now));
+    furthest_block_ = std::max(furthest_block_, block);
+    if (block_state_.next <= furthest_block_) return;
+    const auto skipped = static_cast<double>(block_state_.next - furthest_block_);
+    furthest_block_ = block_state_.next;
+    setup_.memory_system.fill_with_strangers(whole(skipped * sampler_->cost_before_skip()[kFilledLines]));
+}
+
+void Engine::note_end(const Block& block, double now) {
+    if (!sampler_) return;
+    longest_block_ = std::max(longest_block_, now - block.started);
+    sampler_->note_end(block.index, block.issued);
+}
+
+void Engine::check_progress() const {
+    if (!sampler_ || !sampler_->skipped()) return;
+    for (const ResidentWarp* const warp : warps_)
+        if (warp->in_use && latest_ - blocks_[warp->block].started > kLongestBlocks * longest_block_)
+            throw DeviceError(
+                fmt::format("launch of {}: a block runs {} times as long as any before it (simulated "
+                            "cycle {:.0f}); {}",
+                            shape_.name, kLongestBlocks, latest_, where(*warp)));
+}
+
+LaunchTime Engine::estimate_launch() {
+    drain_counters();
+    const std::uint64_t blocks = block_spec_.blocks;
+    if (!sampler_ || !sampler_->skipped()) return {latest_, {blocks, blocks, 0}};
+    const LaunchEstimate estimate = sampler_->finish(spent_until(latest_));
+    counters_.warp_instructions = whole(estimate.cost[kInstructions]);
+    std::size_t place = kFirstCounter;
+    for_each_counter(counters_, [&](std::uint64_t& count) { count = whole(estimate.cost[place++]); });
+    return {estimate.cost[kCycles], {sampler_->simulated(), blocks, estimate.error}};
+}
+
+}  // namespace gputomo::sim

@@ -1,0 +1,79 @@
+#include "sim/sm/engine/residency.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gputomo::sim {
+namespace {
+
+/// Blocks that an SM holds where the description does not say: GT200's limit.
+constexpr std::int64_t kDefaultBlocksPerSm = 8;
+
+std::uint64_t rounded_up(std::uint64_t value, const machine::Integer& unit) {
+    const auto u = static_cast<std::uint64_t>(std::max<std::int64_t>(1, unit.value_or(1)));
+    return (value + u - 1) / u * u;
+}
+
+/// Bytes of its SM's shared memory that a block takes (Volkov 2016, 5.7).
+std::uint64_t shared_taken(const machine::SharedMemory& shared, const BlockNeeds& needs) {
+    const auto overhead = static_cast<std::uint64_t>(shared.block_overhead.value_or(0)) +
+                          static_cast<std::uint64_t>(shared.argument_overhead.value_or(0)) * needs.arguments;
+    return rounded_up(needs.shared_bytes + overhead, shared.allocation_unit);
+}
+
+/// Blocks whose registers fit an SM. Registers of a thread and threads of a block are allocated in steps, and a warp's
+/// registers lie in one partition of the file.
+std::uint64_t blocks_by_registers(const machine::Topology& topology, const BlockNeeds& needs) {
+    const auto per_warp = kWarpSize * rounded_up(static_cast<std::uint64_t>(needs.registers_per_thread),
+                                                 topology.register_allocation_unit);
+    if (!topology.registers_per_sm || per_warp == 0) return ~std::uint64_t{0};
+    const auto parts = static_cast<std::uint64_t>(topology.register_partitions.value_or(1));
+    const auto warps = static_cast<std::uint64_t>(*topology.registers_per_sm) / parts / per_warp * parts;
+    const auto whole_warps = (needs.threads + kWarpSize - 1) / kWarpSize * kWarpSize;
+    const auto warps_of_block = (rounded_up(whole_warps, topology.thread_allocation_unit) + kWarpSize - 1) / kWarpSize;
+    return warps / warps_of_block;
+}
+
+}  // namespace
+
+Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& needs) {
+    const auto& topology = machine.topology;
+    Residency result;
+    const auto refuse = [&](std::uint64_t asked, const machine::Integer& most, std::string_view what) {
+        if (most && asked > static_cast<std::uint64_t>(*most) && result.why.empty())
+            result.why = fmt::format("{} {} asked; the limit is {}", asked, what, *most);
+    };
+    const std::uint64_t by_registers = needs.threads == 0 ? 0 : blocks_by_registers(topology, needs);
+    if (needs.threads == 0) result.why = "0 threads per block asked";
+    refuse(needs.threads, topology.max_threads_per_block, "threads per block");
+    const auto& shared = machine.shared;
+    refuse(needs.shared_bytes, shared.max_per_block ? shared.max_per_block : shared.capacity,
+           "bytes of shared memory per block");
+    if (by_registers == 0 && result.why.empty())
+        result.why = fmt::format("{} threads of {} registers asked; the SM has {} registers", needs.threads,
+                                 needs.registers_per_thread, *topology.registers_per_sm);
+    if (!result.why.empty()) return result;
+    std::uint64_t blocks =
+        std::min(by_registers, static_cast<std::uint64_t>(topology.max_blocks_per_sm.value_or(kDefaultBlocksPerSm)));
+    const auto limit = [&](std::uint64_t each, const machine::Integer& all) {
+        if (each != 0 && all) blocks = std::min(blocks, static_cast<std::uint64_t>(*all) / each);
+    };
+    const auto warps = (needs.threads + kWarpSize - 1) / kWarpSize;
+    limit(warps * kWarpSize,
+          topology.max_threads_per_sm ? topology.max_threads_per_sm : topology.max_threads_per_block);
+    const auto each = shared_taken(shared, needs);
+    limit(each, shared.capacity);
+    result.blocks = static_cast<std::uint32_t>(std::max<std::uint64_t>(blocks, 1));
+    result.shared_of_block = each;
+    return result;
+}
+
+std::uint64_t local_memory_of(const machine::Machine& machine, std::uint64_t frame_bytes) {
+    const auto& topology = machine.topology;
+    const auto threads =
+        topology.max_threads_per_sm.value_or(topology.max_threads_per_block.value_or(kDefaultThreadsPerSm));
+    return frame_bytes * static_cast<std::uint64_t>(threads * *topology.sms);
+}
+
+}  // namespace gputomo::sim

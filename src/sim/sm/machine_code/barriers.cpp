@@ -1,0 +1,50 @@
+// Machine code: barriers of the block.
+#include "sim/exec/lane_fault.hpp"
+#include "sim/sm/machine_code/sass_engine.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+namespace gputomo::sim {
+
+void SassEngine::meet_block(Warp& warp, const Step& step, std::size_t at, std::uint32_t taken, double now) {
+    using machine_code::BarrierUse;
+    Block& block = blocks_[warp.block];
+    const BarrierUse use = machine_code::barrier_use_of(warp.state, step, taken);
+    Barrier& barrier = block.barriers[use.number];
+    auto threads = static_cast<std::uint32_t>(std::popcount(taken));
+    if (use.expected != 0) {
+        if (const auto wrong = expect_threads(spec_.barriers, barrier, use.expected); !wrong.empty())
+            throw LaneFault(std::countr_zero(taken), fmt::format("barrier {}: {}", use.number, wrong));
+        // A count is in whole warps: one with fewer threads counts as whole when all of them are there.
+        if ((taken | ~warp.paths.live()) == machine_code::kAllLanes) threads = kWarpSize;
+    }
+    arrive(spec_.barriers, barrier, threads, now);
+    if (use.mode == BarrierUse::Mode::reduce) {
+        barrier.votes += static_cast<std::uint32_t>(std::popcount(use.votes));
+        barrier.voters += static_cast<std::uint32_t>(std::popcount(taken));
+        barrier.reduction = use.reduction;
+    }
+    if (use.mode == BarrierUse::Mode::arrive) {
+        warp.paths.current()->step = at + 1;
+    } else {
+        machine_code::separate(warp.paths, taken, at);
+        warp.paths.wait(machine_code::Path::State::block_barrier, static_cast<std::uint8_t>(use.number), 0, at + 1);
+    }
+    release_if_complete(block, static_cast<int>(use.number));
+}
+
+void SassEngine::leave_barrier(ResidentWarp& resident, int number, const BarrierRelease& release) {
+    Warp& warp = of(resident);
+    bool waits = false;
+    for (const auto& path : warp.paths.all())
+        waits |= path.state == machine_code::Path::State::block_barrier && path.barrier == number;
+    if (!waits) return;
+    warp.state.barrier_result = machine_code::barrier_result(release.reduction, release.votes, release.voters);
+    warp.paths.release_block_barrier(static_cast<std::uint8_t>(number));
+    warp.hold = std::max(warp.hold, release.when);
+    wake(warp, release.when);
+}
+
+}  // namespace gputomo::sim

@@ -1,0 +1,372 @@
+// Machine code: when a warp's next instruction can issue, and what happens when it does.
+#include "costs/issue_slots.hpp"
+#include "sass/code.hpp"
+#include "sass/form.hpp"
+#include "sim/exec/lane_fault.hpp"
+#include "sim/machine_code/launch_state.hpp"
+#include "sim/machine_code/refused_instruction.hpp"
+#include "sim/sm/machine_code/sass_engine.hpp"
+#include "sim/sm/machine_code/slots.hpp"
+#include "units/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace gputomo::sim {
+namespace {
+
+using machine_code::Flow;
+using machine_code::MachineProgram;
+using sass::Class;
+using sass::Operand;
+using sass::OperandKind;
+
+/// Instructions after which another path of a diverged warp gets its turn. Fewer make switching cost more, more make
+/// threads that wait for one another in a loop take longer.
+constexpr std::uint32_t kTurnOfPath = 2000;
+
+std::vector<std::byte> parameter_bytes(const MachineProgram& program, const device::Arguments& arguments) {
+    std::vector<ParameterPlace> places;
+    for (const auto& parameter : program.parameters) places.push_back({parameter.offset, parameter.bytes});
+    return packed_parameters(program.kernel, places, program.parameter_bytes, arguments);
+}
+
+KernelShape shape_of_code(const LoadedMachineCode& kernel) {
+    const MachineProgram& program = kernel.program;
+    return {.name = program.kernel,
+            .code_address = kernel.code_address,
+            .code_bytes = program.steps.size() * sass::kInstructionBytes,
+            .constants_address = kernel.bank_address[0],
+            .constants_bytes = program.constants[0].size() * sizeof(std::uint32_t),
+            .static_shared = program.shared_bytes - program.system_shared_bytes,
+            .system_shared = program.system_shared_bytes,
+            .registers_per_thread = program.registers,
+            .max_threads = program.max_threads,
+            .parameters = program.parameters.size(),
+            .sees_other_blocks = sees_other_blocks(program)};
+}
+
+SassKind kind_of(const machine_code::Step& step) {
+    if (step.flow != Flow::next) return SassKind::flow;
+    switch (step.instruction.form->facts->what) {
+        case Class::memory:
+        case Class::shared_barrier: return SassKind::memory;
+        case Class::texture: return SassKind::texture;
+        case Class::bulk_copy: return SassKind::bulk_copy;
+        case Class::constant: return SassKind::constant;
+        case Class::copy: return SassKind::copy;
+        case Class::copy_barrier: return SassKind::copy_barrier;
+        case Class::fence: return SassKind::fence;
+        case Class::wait: return SassKind::wait;
+        case Class::sleep: return SassKind::sleep;
+        default: return SassKind::compute;
+    }
+}
+
+}  // namespace
+
+LaunchTime run_launch(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,
+                      std::vector<std::uint64_t>& executed) {
+    return SassEngine(setup, kernel, counters, executed).run();
+}
+
+// ---- dependence barriers -------------------------------------------------------------------------------------------
+
+void DependenceBarriers::start(double now) {
+    times_.fill(now);
+    for_cores_.fill(now);
+    for (auto& each : each_) each.clear();
+}
+
+void DependenceBarriers::add(std::size_t barrier, double when, double for_cores) {
+    constexpr std::size_t kMostKept = 64;  // a barrier counts to 63
+    times_[barrier] = std::max(times_[barrier], when);
+    for_cores_[barrier] = std::max(for_cores_[barrier], for_cores);
+    auto& each = each_[barrier];
+    if (each.size() == kMostKept) each.erase(each.begin());
+    each.push_back(when);
+}
+
+double DependenceBarriers::at_most(std::size_t barrier, std::size_t left, double when) const {
+    const auto& each = each_[barrier];
+    // Accesses complete in order as far as a count shows them: the one that completes last decides for those before it.
+    for (std::size_t i = 0; i + left < each.size(); ++i) when = std::max(when, each[i]);
+    return when;
+}
+
+// ---- warps ---------------------------------------------------------------------------------------------------------
+
+SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,
+                       std::vector<std::uint64_t>& executed)
+    : Engine(setup, shape_of_code(kernel), counters),
+      kernel_(kernel),
+      program_(kernel.program),
+      executed_(executed),
+      constants_(machine_code::constants_of(program_, setup.launch.grid, setup.launch.block,
+                                            parameter_bytes(program_, setup.launch.arguments), setup.grid_barrier)) {
+    executed_.assign(program_.steps.size(), 0);
+    of_warps_.reserve(most_warps_);
+    states_.resize(blocks_.capacity());
+    barriers_complete_.resize(blocks_.capacity());
+    const auto& file = spec_.operands.file;
+    for (double& slots : load_store_.spec.path_slots) slots = costs::slots_beside_others(slots, file);
+    load_store_.spec.shared_slots = costs::slots_beside_others(load_store_.spec.shared_slots, file);
+    ports_.assign(schedulers_.size(), costs::RegisterPorts(file));
+    find_needs();
+    find_accesses();
+}
+
+void SassEngine::find_needs() {
+    for (std::size_t at = 0; at < program_.steps.size(); ++at) {
+        const Step& step = program_.steps[at];
+        const sass::Instruction& instruction = step.instruction;
+        const sass::Control& control = instruction.control;
+        const Cost& cost = kernel_.costs.costs[kernel_.costs.cost_of[at]];
+        // An instruction that yields leaves the next cycle to other warps (Huerta 2025).
+        const int least = control.stay ? 1 : 2;
+        SassNeeds needs{.kind = kind_of(step),
+                        .stall = static_cast<std::uint8_t>(std::max<int>(control.stall, least)),
+                        .wait = control.wait,
+                        .write_barrier = control.write_barrier,
+                        .read_barrier = control.read_barrier,
+                        .on_cores = cost.on_cores};
+        needs.goes_on = needs.stall == 1;
+        if (needs.kind == SassKind::compute) {
+            needs.slots = static_cast<float>(compute_slots(instruction, cost, spec_.operands.file));
+            needs.reads = operand_reads(instruction);
+            if (!cost.units.empty()) needs.resource = unit_set_of(unit_spec_, cost);
+        } else if (instruction.form != nullptr && instruction.form->facts->accesses_shared()) {
+            needs.resource = kSharedBanks;
+        }
+        std::size_t touched = 0;
+        for (const Operand& operand : instruction.operands())
+            if (operand.kind == OperandKind::reg && operand.reg != sass::kZeroRegister &&
+                touched < needs.touched.size())
+                needs.touched[touched++] = operand.reg;
+        needs_.push_back(needs);
+    }
+    needs_.emplace_back();
+}
+
+ResidentWarp& SassEngine::make_warp() { return of_warps_.emplace_back(program_); }
+
+void SassEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double now) {
+    Warp& warp = of(resident);
+    Block& block = blocks_[warp.block];
+    machine_code::BlockState& state = states_[warp.block];
+    if (warp.in_block == 0) {
+        barriers_complete_[warp.block].clear();
+        const auto& threads = setup_.launch.block;
+        state.program = &program_;
+        state.constants = &constants_;
+        state.global = &setup_.memory;
+        state.textures = &setup_.textures;
+        state.shared = block.shared;
+        state.index = block.coordinates;
+        state.block = {threads.x, threads.y, threads.z};
+        state.sm = block.sm;
+    }
+    warp.state.start(state, warp.in_block, lanes);
+    warp.paths.start(lanes);
+    warp.barriers.start(now);
+    warp.memory_done = warp.copies_done = now;
+    warp.turn = 0;
+    warp.running = lanes;
+}
+
+std::uint32_t SassEngine::live_threads(const ResidentWarp& warp) const {
+    return static_cast<std::uint32_t>(std::popcount(of(warp).paths.live()));
+}
+
+// ---- issue ---------------------------------------------------------------------------------------------------------
+
+/// Warps of many SMs issue before this one, so that its registers have left the host's near caches. Without this,
+/// waiting for them takes a quarter of the simulation's time.
+void SassEngine::fetch_registers(const Warp& warp, const SassNeeds& needs) {
+    constexpr std::size_t kHostLineWords = 16;
+    for (const auto reg : needs.touched) {
+        if (reg == sass::kZeroRegister) return;
+        const std::uint32_t* const row = warp.state.registers[reg].data();
+        for (std::size_t word = 0; word < kWarpSize; word += kHostLineWords) __builtin_prefetch(row + word);
+    }
+}
+
+void SassEngine::prepare(Warp& warp, double now) {
+    Scheduler& scheduler = schedulers_[warp.scheduler];
+    const machine_code::Path* const path = warp.paths.current();
+    if (path == nullptr) {
+        warp.earliest = scheduler.times[warp.position] = kNever;
+        return;
+    }
+    const std::size_t at = std::min(path->step, program_.steps.size());
+    if (fetch_.spec.fetches) {
+        const std::uint64_t address = kernel_.code_address + at * sass::kInstructionBytes;
+        warp.hold = std::max(warp.hold, fetch(fetch_, warp.buffer, {address, scheduler.sm, scheduler.number}, now));
+    }
+    // Another path's instructions have to be fetched, as after a branch.
+    if ((path->mask & warp.running) == 0) warp.hold = std::max(warp.hold, now + spec_.branches.taken);
+    warp.running = path->mask;
+    const SassNeeds& needs = needs_[at];
+    fetch_registers(warp, needs);
+    double when = std::max(warp.hold, warp.gap);
+    if (needs.wait != 0) when = warp.barriers.released(needs.wait, needs.on_cores, when);
+    if (needs.kind == SassKind::fence) when = std::max(when, warp.memory_done);
+    warp.earliest = scheduler.times[warp.position] = when;
+    scheduler.resources[warp.position] = needs.resource;
+}
+
+void SassEngine::issue_next(std::uint32_t index, double now) {
+    Warp& warp = of_warps_[index];
+    const machine_code::Path& path = *warp.paths.current();
+    const std::size_t at = path.step;
+    if (at >= program_.steps.size()) fail(warp, at, std::countr_zero(path.mask), "execution behind the kernel's end");
+    const Step& step = program_.steps[at];
+    const SassNeeds& needs = needs_[at];
+    now = read_operands(warp, needs, index, now);
+    const std::uint32_t mask =
+        path.mask & warp.state.holds({step.guard.predicate, step.guard.uniform, step.guard.invert});
+    ++executed_[at];
+    ++counters_.warp_instructions;
+    ++warp.issued;
+    counters_.thread_instructions += static_cast<std::uint64_t>(std::popcount(mask));
+    warp.hold = now + needs.stall;
+    warp.gap = now + spec_.scheduler.warp_interval;
+    try {
+        execute(warp, step, at, mask, now);
+    } catch (const LaneFault& fault) {
+        fail(warp, at, fault.lane(), fault.what());
+    }
+    if (warp.paths.done()) return end_warp(index, now);
+    if (warp.paths.all().size() > 1 && ++warp.turn >= kTurnOfPath) {
+        warp.turn = 0;
+        warp.paths.rotate();
+    }
+    prepare(warp, now);
+}
+
+double SassEngine::read_operands(const Warp& warp, const SassNeeds& needs, std::uint32_t index, double now) {
+    Scheduler& scheduler = schedulers_[warp.scheduler];
+    const double when = ports_[warp.scheduler].issue(needs.reads, index, now);
+    // The bubble holds all warps of the scheduler back.
+    if (when > now) scheduler.free = std::max(scheduler.free, when + spec_.scheduler.issue_interval);
+    if (needs.goes_on) scheduler.preferred = warp.position;
+    return when;
+}
+
+void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now) {
+    if (needs_[at].kind == SassKind::flow) return go(warp, step, at, mask, now);
+    warp.paths.current()->step = at + 1;
+    if (mask == 0) return;
+    if (step.reads_clock) {
+        const WarpFacts facts = facts_of(warp, now);
+        warp.state.block->clock = facts.clock;
+        warp.state.block->nanoseconds = facts.nanoseconds;
+    }
+    // A uniform instruction is performed once, and its guard holds for all lanes or none.
+    step.execute(warp.state, step, step.uniform ? 1U : mask);
+    switch (needs_[at].kind) {
+        case SassKind::memory: return access_memory(warp, at, mask, now);
+        case SassKind::constant: return access_constant(warp, step, at, mask, now);
+        case SassKind::copy: return copy_async(warp, step, at, mask, now);
+        case SassKind::bulk_copy: return copy_bulk(warp, step, at, now);
+        case SassKind::texture: return fetch_texture(warp, at, mask, now);
+        case SassKind::copy_barrier: return complete(warp, at, now, warp.copies_done);
+        case SassKind::wait: return wait_for_barriers(warp, step, now);
+        case SassKind::sleep: {
+            const machine_code::View asked = warp.state.view(step, 0);
+            std::uint32_t longest = 0;
+            for_lanes(mask, [&](int lane) { longest = std::max(longest, asked[lane]); });
+            warp.hold = std::max(warp.hold, now + longest * spec_.clock.cycles_per_ns);
+            return;
+        }
+        default: return compute(warp, step, at, mask, now);
+    }
+}
+
+void SassEngine::complete(Warp& warp, std::size_t at, double read, double written, double later_for_cores) {
+    const SassNeeds& needs = needs_[at];
+    if (needs.write_barrier != sass::kNoBarrier)
+        warp.barriers.add(needs.write_barrier, written, written + later_for_cores);
+    if (needs.read_barrier != sass::kNoBarrier) warp.barriers.add(needs.read_barrier, read, read);
+}
+
+void SassEngine::compute(Warp& warp, const Step& step, std::size_t at, std::uint32_t, double now) {
+    const SassNeeds& needs = needs_[at];
+    const Cost& cost = kernel_.costs.costs[kernel_.costs.cost_of[at]];
+    if (needs.resource != kNoResource) occupy(unit_spec_, ports_of(warp.scheduler), cost, now);
+    const auto slots = static_cast<double>(needs.slots);
+    if (slots > 1) take_slots(spec_.scheduler, schedulers_[warp.scheduler], slots, now);
+    if (step.reads_clock) warp.hold = std::max(warp.hold, now + spec_.clock.read_cost);
+    // A unit has read its operands when it has taken the whole warp.
+    const double taken = now + (cost.units.empty() ? spec_.scheduler.issue_interval : cost.units.front().interval);
+    complete(warp, at, taken, now + cost.last_latency, cost.to_cores);
+}
+
+void SassEngine::go(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now) {
+    if (mask == 0) {
+        warp.paths.current()->step = at + 1;
+        return;
+    }
+    if (step.flow == Flow::refused)
+        throw RefusedInstruction(
+            fmt::format("{}; report this instruction",
+                        failure(warp, at, std::countr_zero(mask),
+                                fmt::format("an instruction that cannot be executed ({})", step.refusal))));
+    if (step.flow == Flow::trap) fail(warp, at, std::countr_zero(mask), "trap");
+    const std::uint32_t taken = machine_code::taken_lanes(warp.state, step, mask);
+    if (step.flow == Flow::block_barrier) return meet_block(warp, step, at, taken, now);
+    const std::size_t paths = warp.paths.all().size();
+    const bool moved = machine_code::follow(warp.state, warp.paths, step, at, taken);
+    if (step.flow == Flow::exit) {
+        if (!warp.paths.done()) release_complete_barriers(blocks_[warp.block]);
+        return;
+    }
+    if (warp.paths.all().size() > paths && step.flow == Flow::branch) ++counters_.divergent_branches;
+    if (moved && spec_.branches.taken > 0) warp.hold = std::max(warp.hold, now + spec_.branches.taken);
+    if (step.flow == Flow::warp_barrier) warp.hold = std::max(warp.hold, now + spec_.barriers.warp_latency);
+}
+
+// ---- messages ------------------------------------------------------------------------------------------------------
+
+std::string SassEngine::where(const ResidentWarp& resident) const {
+    using State = machine_code::Path::State;
+    const Warp& warp = of(resident);
+    std::string text = place_of(warp);
+    std::string_view separator = " ";
+    for (const auto& path : warp.paths.all()) {
+        const std::size_t at = path.state == State::ready || path.step == 0 ? path.step : path.step - 1;
+        const std::string what =
+            at < program_.steps.size() ? machine_code::text_of(program_, at) : std::string("the kernel's end");
+        if (warp.paths.all().size() > 1)
+            text += fmt::format("{}threads 0x{:08x}", separator, path.mask), separator = "; ";
+        text += fmt::format(" {} {}", path.state == State::ready ? "is at" : "waits at", what);
+        if (path.state == State::block_barrier)
+            text += fmt::format(" ({})",
+                                describe(spec_.barriers, blocks_[warp.block].barriers[path.barrier], path.barrier));
+    }
+    return text;
+}
+
+std::string SassEngine::operands_of(const ResidentWarp& resident) const {
+    const Warp& warp = of(resident);
+    constexpr std::uint32_t kAll = (1U << DependenceBarriers::kCount) - 1;
+    return fmt::format("dependence barriers: released at cycle {:.0f}; memory accesses done at cycle {:.0f}",
+                       warp.barriers.released(kAll, false, 0), warp.memory_done);
+}
+
+std::string SassEngine::failure(const Warp& warp, std::size_t at, int lane, const std::string& what) const {
+    const Block& block = blocks_[warp.block];
+    return fmt::format("launch of {}: {} by block ({}, {}, {}) thread {}: {}", shape_.name, what, block.coordinates[0],
+                       block.coordinates[1], block.coordinates[2],
+                       warp.in_block * kWarpSize + static_cast<std::uint32_t>(lane),
+                       at < program_.steps.size() ? machine_code::text_of(program_, at)
+                                                  : fmt::format("at {:#x}", at * sass::kInstructionBytes));
+}
+
+void SassEngine::fail(const Warp& warp, std::size_t at, int lane, const std::string& what) const {
+    throw DeviceError(failure(warp, at, lane, what));
+}
+
+}  // namespace gputomo::sim

@@ -1,0 +1,254 @@
+// Machine code: loads, stores, atomics, constants and asynchronous copies.
+#include "sass/form.hpp"
+#include "sim/sm/machine_code/sass_engine.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace gputomo::sim {
+namespace {
+
+using ptx::Space;
+using sass::Modifier;
+using Opcode = sass::Operation;
+
+Space space_named(sass::MemorySpace space) {
+    switch (space) {
+        case sass::MemorySpace::shared: return Space::shared;
+        case sass::MemorySpace::local: return Space::local;
+        case sass::MemorySpace::constants: return Space::constant;
+        case sass::MemorySpace::generic: return Space::generic;
+        case sass::MemorySpace::global: break;
+    }
+    return Space::global;
+}
+
+AccessKind access_named(sass::Access access) {
+    switch (access) {
+        case sass::Access::store: return AccessKind::store;
+        case sass::Access::atomic:
+        case sass::Access::reduction: return AccessKind::atomic;
+        case sass::Access::load: break;
+    }
+    return AccessKind::load;
+}
+
+/// Loads that other threads' stores must be visible to are not served by the SM's own caches.
+bool skips_sm(const sass::Instruction& instruction) {
+    if (instruction.operation == Opcode::LDGSTS) return instruction.value(Modifier::bypass) == 0;
+    if (!instruction.has(Modifier::load_order)) return false;
+    const auto order = sass::text_of(Modifier::load_order, instruction.value(Modifier::load_order));
+    return order.find("GPU") != std::string_view::npos || order.find("SYS") != std::string_view::npos ||
+           order.find("MMIO") != std::string_view::npos;
+}
+
+}  // namespace
+
+void SassEngine::find_accesses() {
+    rows_.assign(program_.steps.size(), machine_code::kAllLanes);
+    for (std::size_t at = 0; at < program_.steps.size(); ++at) {
+        const Step& step = program_.steps[at];
+        const sass::Instruction& instruction = step.instruction;
+        MemoryInstruction access;
+        if (instruction.form != nullptr) {
+            const sass::Facts& facts = *instruction.form->facts;
+            access = {.kind = access_named(facts.access),
+                      .space = space_named(facts.space),
+                      .bytes = step.bytes,
+                      .element_bytes = step.bytes,
+                      .texture = machine_code::fetches_texels(step),
+                      .skips_near = skips_sm(instruction),
+                      .uniform = step.uniform,
+                      .atomic_class = machine_code::atomic_class_of(step),
+                      .sums_lanes = machine_code::sums_lanes(step)};
+            // LDSM and STSM: as many lanes name rows as there are in their matrices.
+            if (instruction.has(Modifier::matrix_count))
+                rows_[at] = static_cast<std::uint32_t>((std::uint64_t{1} << (8 * step.mode)) - 1);
+        }
+        accesses_.push_back(access);
+    }
+}
+
+MemoryInstruction SassEngine::space_of(const MemoryInstruction& instruction, std::uint32_t mask) {
+    MemoryInstruction found = instruction;
+    if (found.space != Space::generic) return found;
+    auto& addresses = block_state_of_warp_.addresses;
+    const std::uint64_t first = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
+    std::uint64_t window = 0;
+    found.space = Space::global;
+    if (first - kSharedWindow < kWindowSize) found.space = Space::shared, window = kSharedWindow;
+    if (first - kLocalWindow < kWindowSize) found.space = Space::local, window = kLocalWindow;
+    for (auto& address : addresses) address -= window;
+    return found;
+}
+
+void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, double now) {
+    block_state_of_warp_.addresses = warp.state.block->addresses;
+    counters_.swaps += std::exchange(warp.state.block->swaps, 0);
+    counters_.failed_swaps += std::exchange(warp.state.block->failed_swaps, 0);
+    const Step& step = program_.steps[at];
+    // A uniform instruction leaves its address in the first lane.
+    mask = step.uniform ? 1 : mask & rows_[at];
+    const MemoryInstruction instruction = space_of(accesses_[at], mask);
+    const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
+    const AccessTimes times = time_access(
+        warp, number, {.instruction = instruction, .addresses = block_state_of_warp_.addresses, .mask = mask},
+        program_.local_bytes, now);
+    warp.memory_done = std::max(warp.memory_done, times.done);
+    double written = times.done;
+    if (step.instruction.form->facts->what == sass::Class::shared_barrier)
+        written = std::max(written, use_barrier(warp, step, mask));
+    // The operands are read when the last transaction has left.
+    complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), written, times.later_for_cores);
+}
+
+void SassEngine::access_constant(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now) {
+    const std::uint32_t lanes = step.uniform ? 1U : mask;
+    auto& addresses = block_state_of_warp_.addresses;
+    for_lanes(lanes, [&](int lane) {
+        const auto l = static_cast<std::size_t>(lane);
+        addresses[l] = kernel_.bank_address[step.bank] + warp.state.block->addresses[l];
+    });
+    const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
+    const AccessTimes times =
+        time_access(warp, number, {.instruction = accesses_[at], .addresses = addresses, .mask = lanes}, 0, now);
+    complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), times.done);
+}
+
+/// A barrier in shared memory changes when an arrival issues. What arrives with asynchronous copies is there later: a
+/// check that finds the phase ended takes until then. Returns when the result of the instruction is there.
+double SassEngine::use_barrier(Warp& warp, const Step& step, std::uint32_t mask) {
+    auto& complete_at = barriers_complete_[warp.block];
+    const auto& addresses = warp.state.block->addresses;
+    double when = 0;
+    if (step.instruction.operation == Opcode::ARRIVES) {
+        for_lanes(mask, [&](int lane) {
+            double& at = complete_at[addresses[static_cast<std::size_t>(lane)]];
+            at = std::max(at, warp.copies_done);
+        });
+    } else if (step.predicate_out[0].number != sass::kTruePredicate) {
+        for_lanes(mask & warp.state.holds(step.predicate_out[0]), [&](int lane) {
+            const auto found = complete_at.find(addresses[static_cast<std::size_t>(lane)]);
+            if (found != complete_at.end()) when = std::max(when, found->second);
+        });
+    }
+    return when;
+}
+
+/// Texels that a filter reads beside another one of their row are taken to come with it.
+void SassEngine::fetch_texture(Warp& warp, std::size_t at, std::uint32_t mask, double now) {
+    const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
+    const auto& texels = warp.state.block->texels;
+    MemoryInstruction instruction = accesses_[at];
+    instruction.bytes = instruction.element_bytes = warp.state.block->texel_bytes;
+    instruction.fetches = fetches_of(load_store_.spec.ports[static_cast<std::size_t>(PathKind::texture)],
+                                     machine_code::dimensions_of_fetch(program_.steps[at]), instruction.bytes);
+    auto& addresses = block_state_of_warp_.addresses;
+    double done = now + spec_.scheduler.issue_interval, free = done;
+    for (std::size_t row = 0; row < texels.front().addresses.size(); row += 2) {
+        std::uint32_t reads = 0;
+        for_lanes(mask, [&](int lane) {
+            const auto l = static_cast<std::size_t>(lane);
+            if (row >= texels[l].count) return;
+            reads |= 1U << lane;
+            addresses[l] = texels[l].addresses[row];
+        });
+        if (reads == 0) break;
+        const AccessTimes times =
+            time_access(warp, number, {.instruction = instruction, .addresses = addresses, .mask = reads}, 0, now);
+        done = std::max(done, times.done);
+        free = std::max(free, times.warp_free);
+        instruction.fetches = 0;  // further rows take the time of their transactions only
+    }
+    warp.memory_done = std::max(warp.memory_done, done);
+    complete(warp, at, free, done);
+}
+
+/// UBLKCP reads global memory as a load of 16 bytes by each lane would, piece by piece.
+void SassEngine::copy_bulk(Warp& warp, const Step& step, std::size_t at, double now) {
+    constexpr std::uint64_t kUnit = 16;
+    const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
+    const auto& uniforms = warp.state.uniforms;
+    const std::size_t from = step.address.uniform;
+    const std::uint64_t address = uniforms[from] | std::uint64_t{uniforms[from + 1]} << 32;
+    MemoryInstruction instruction{.bytes = kUnit, .element_bytes = kUnit, .skips_near = true};
+    auto& addresses = block_state_of_warp_.addresses;
+    double done = now + spec_.scheduler.issue_interval;
+    const std::uint64_t units = warp.state.view(step, 0)[0];
+    for (std::uint64_t first = 0; first < units; first += kWarpSize) {
+        const std::uint64_t lanes = std::min<std::uint64_t>(kWarpSize, units - first);
+        for (std::size_t l = 0; l < lanes; ++l) addresses[l] = address + kUnit * (first + l);
+        const auto mask = static_cast<std::uint32_t>((std::uint64_t{1} << lanes) - 1);
+        const AccessTimes times =
+            time_access(warp, number, {.instruction = instruction, .addresses = addresses, .mask = mask}, 0, now);
+        done = std::max(done, times.done);
+    }
+    double& complete_at = barriers_complete_[warp.block][uniforms[step.copy_to.uniform + std::size_t{1}]];
+    complete_at = std::max(complete_at, done);
+    complete(warp, at, now + spec_.scheduler.issue_interval, done);
+}
+
+/// LDGSTS loads from global memory and stores what it loaded to shared memory. A thread whose predicate does not hold
+/// loads nothing, and its address need not exist.
+void SassEngine::copy_async(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now) {
+    const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
+    MemoryInstruction instruction = accesses_[at];
+    const auto& state = *warp.state.block;
+    const std::uint32_t loads = step.predicate_count > 0 ? mask & warp.state.holds(step, 0) : mask;
+    AccessTimes times;
+    double loaded = now;
+    if (loads != 0) {
+        times = time_access(warp, number, {.instruction = instruction, .addresses = state.addresses, .mask = loads}, 0,
+                            now);
+        loaded = times.done;
+    }
+    instruction.kind = AccessKind::store;
+    instruction.space = Space::shared;
+    times = time_access(warp, number, {.instruction = instruction, .addresses = state.shared_addresses, .mask = mask},
+                        0, now);
+    warp.copies_done = std::max({warp.copies_done, loaded, times.done});
+    warp.memory_done = std::max(warp.memory_done, warp.copies_done);
+    complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), warp.copies_done);
+}
+
+/// DEPBAR waits until a barrier has at most the given number of instructions left, and until others are released.
+void SassEngine::wait_for_barriers(Warp& warp, const Step& step, double now) {
+    double when = now;
+    std::size_t left = 0;
+    int barrier = -1;
+    for (const sass::Operand& operand : step.instruction.operands()) {
+        if (operand.kind == sass::OperandKind::scoreboard) barrier = operand.reg;
+        if (operand.kind == sass::OperandKind::immediate) left = static_cast<std::size_t>(operand.value);
+        if (operand.kind == sass::OperandKind::scoreboard_set)
+            when = warp.barriers.released(static_cast<std::uint32_t>(operand.value), false, when);
+    }
+    if (barrier >= 0) when = warp.barriers.at_most(static_cast<std::size_t>(barrier), left, when);
+    warp.hold = std::max(warp.hold, when);
+}
+
+// ---- what other blocks have written --------------------------------------------------------------------------------
+
+namespace {
+
+/// Loads and atomics that return what other blocks have written.
+bool reads_shared_state(const sass::Instruction& instruction) {
+    const sass::Facts& facts = *instruction.form->facts;
+    const bool reaches_global = facts.space == sass::MemorySpace::global || facts.space == sass::MemorySpace::generic;
+    if (facts.what != sass::Class::memory || !reaches_global) return false;
+    if (facts.access == sass::Access::load) return skips_sm(instruction);
+    if (facts.access != sass::Access::atomic) return false;
+    const auto operands = instruction.operands();
+    const auto result = std::ranges::find(operands, sass::OperandKind::reg, &sass::Operand::kind);
+    return result != operands.end() && result->reg != sass::kZeroRegister;
+}
+
+}  // namespace
+
+bool sees_other_blocks(const machine_code::MachineProgram& program) {
+    return program.uses_grid_barrier || std::ranges::any_of(program.steps, [](const machine_code::Step& step) {
+               return step.instruction.form != nullptr && reads_shared_state(step.instruction);
+           });
+}
+
+}  // namespace gputomo::sim

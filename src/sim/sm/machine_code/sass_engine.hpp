@@ -1,0 +1,155 @@
+// Executes machine code: its instructions on the units of the SMs, held back by their stall counts and barriers.
+#pragma once
+
+#include "sim/machine_code/flow.hpp"
+#include "sim/machine_code/paths.hpp"
+#include "sim/machine_code/program.hpp"
+#include "sim/machine_code/warp.hpp"
+#include "sim/sm/engine/engine.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace gputomo::sim {
+
+/// What the engine does with an instruction beyond computing it.
+enum class SassKind : std::uint8_t {
+    compute,
+    memory,        ///< loads, stores and atomics
+    constant,      ///< LDC, ULDC
+    copy,          ///< LDGSTS
+    copy_barrier,  ///< LDGDEPBAR
+    bulk_copy,     ///< UBLKCP
+    texture,       ///< TEX, TLD, TLD4
+    fence,         ///< waits for the warp's accesses to memory
+    wait,          ///< DEPBAR
+    sleep,
+    flow
+};
+
+/// What an instruction asks of the units, the same each time it issues.
+struct SassNeeds {
+    Resource resource = kNoResource;
+    SassKind kind = SassKind::compute;
+    std::uint8_t stall = 1;  ///< cycles until the warp's next instruction
+    std::uint8_t wait = 0;   ///< a bit for each dependence barrier to wait for
+    std::uint8_t write_barrier = sass::kNoBarrier;
+    std::uint8_t read_barrier = sass::kNoBarrier;
+    float slots = 1;        ///< issue slots of an instruction that accesses no memory
+    bool on_cores = false;  ///< runs on the CUDA cores
+    bool goes_on = false;   ///< its warp is the first to issue in the next cycle
+    costs::OperandReads reads{};
+    /// Registers that it reads or writes; 0xFF: none. The host fetches them into its caches ahead of the issue.
+    std::array<std::uint8_t, 4> touched{sass::kZeroRegister, sass::kZeroRegister, sass::kZeroRegister,
+                                        sass::kZeroRegister};
+};
+
+/// The dependence barriers of a warp: when the instructions that were issued with each have completed.
+class DependenceBarriers {
+public:
+    static constexpr std::size_t kCount = sass::kScoreboards;
+
+    void start(double now);
+    /// An instruction completes at `when`, and for the CUDA cores at `for_cores`.
+    void add(std::size_t barrier, double when, double for_cores);
+    /// The cycle, from `when` on, at which all barriers of `wait` are released.
+    [[nodiscard]] double released(std::uint32_t wait, bool on_cores, double when) const {
+        const auto& times = on_cores ? for_cores_ : times_;
+        for (std::size_t i = 0; wait != 0; ++i, wait >>= 1)
+            if ((wait & 1) != 0 && times[i] > when) when = times[i];
+        return when;
+    }
+    /// The cycle, from `when` on, at which at most `left` instructions of the barrier have not completed.
+    [[nodiscard]] double at_most(std::size_t barrier, std::size_t left, double when) const;
+
+private:
+    std::array<double, kCount> times_{};
+    std::array<double, kCount> for_cores_{};
+    std::array<std::vector<double>, kCount> each_;  ///< of instructions that may not have completed, in order
+};
+
+/// Whether blocks can see what others do during the launch: by a barrier of the grid, loads past the SM's own cache,
+/// or results of atomics.
+[[nodiscard]] bool sees_other_blocks(const machine_code::MachineProgram& program);
+
+class SassEngine final : public Engine {
+public:
+    SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,
+               std::vector<std::uint64_t>& executed);
+
+private:
+    using Step = machine_code::Step;
+
+    struct Warp : ResidentWarp {
+        explicit Warp(const machine_code::MachineProgram& program) : state(program) {}
+        machine_code::Warp state;
+        machine_code::Paths paths;
+        DependenceBarriers barriers;
+        double memory_done = 0;     ///< completion of all accesses to memory so far, for fences
+        double copies_done = 0;     ///< completion of all LDGSTS so far
+        std::uint32_t turn = 0;     ///< instructions since another path had its turn
+        std::uint32_t running = 0;  ///< lanes of the path that issued last
+    };
+    [[nodiscard]] static Warp& of(ResidentWarp& warp) { return static_cast<Warp&>(warp); }
+    [[nodiscard]] static const Warp& of(const ResidentWarp& warp) { return static_cast<const Warp&>(warp); }
+
+    ResidentWarp& make_warp() override;
+    void begin_warp(ResidentWarp& warp, std::uint32_t lanes, double now) override;
+    void prepare_next(ResidentWarp& warp, double now) override { prepare(of(warp), now); }
+    void issue_next(std::uint32_t warp, double now) override;
+    [[nodiscard]] std::uint32_t live_threads(const ResidentWarp& warp) const override;
+    void leave_barrier(ResidentWarp& warp, int number, const BarrierRelease& release) override;
+    [[nodiscard]] std::string where(const ResidentWarp& warp) const override;
+    [[nodiscard]] std::string operands_of(const ResidentWarp& warp) const override;
+
+    // ---- instructions (sass_issue.cpp)
+    void find_needs();
+    static void fetch_registers(const Warp& warp, const SassNeeds& needs);
+    void prepare(Warp& warp, double now);
+    /// When the instruction that is chosen at `now` issues, as the ports of the register file allow.
+    double read_operands(const Warp& warp, const SassNeeds& needs, std::uint32_t index, double now);
+    void execute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
+    void compute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
+    void go(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
+    /// The instruction at `at` has read its operands at `read` and written its results at `written`.
+    void complete(Warp& warp, std::size_t at, double read, double written, double later_for_cores = 0);
+
+    // ---- loads, stores and atomics (sass_memory.cpp)
+    void find_accesses();
+    void access_memory(Warp& warp, std::size_t at, std::uint32_t mask, double now);
+    void access_constant(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
+    double use_barrier(Warp& warp, const Step& step, std::uint32_t mask);
+    void fetch_texture(Warp& warp, std::size_t at, std::uint32_t mask, double now);
+    void copy_bulk(Warp& warp, const Step& step, std::size_t at, double now);
+    void copy_async(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
+    void wait_for_barriers(Warp& warp, const Step& step, double now);
+    /// The space of an access: generic addresses are turned into addresses of their space.
+    [[nodiscard]] MemoryInstruction space_of(const MemoryInstruction& instruction, std::uint32_t mask);
+
+    // ---- barriers (sass_barriers.cpp)
+    void meet_block(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
+
+    /// Says where a lane failed, and why.
+    [[nodiscard]] std::string failure(const Warp& warp, std::size_t at, int lane, const std::string& what) const;
+    [[noreturn]] void fail(const Warp& warp, std::size_t at, int lane, const std::string& what) const;
+
+    const LoadedMachineCode& kernel_;
+    const machine_code::MachineProgram& program_;
+    std::vector<std::uint64_t>& executed_;
+    std::array<std::vector<std::uint32_t>, 8> constants_;
+    std::vector<costs::RegisterPorts> ports_;  ///< by scheduler
+    std::vector<SassNeeds> needs_;             ///< by step, and one for a warp that left the code
+    std::vector<MemoryInstruction> accesses_;  ///< by step
+    std::vector<std::uint32_t> rows_;          ///< by step: lanes whose addresses are accessed
+    machine_code::BlockState block_state_of_warp_;
+    std::vector<machine_code::BlockState> states_;  ///< by block
+    /// By block and address in shared memory: when the last copy of a phase has arrived at the barrier there.
+    std::vector<std::unordered_map<std::uint64_t, double>> barriers_complete_;
+    std::vector<Warp> of_warps_;  ///< never grows beyond what is reserved, so references hold
+};
+
+}  // namespace gputomo::sim

@@ -1,0 +1,117 @@
+#include "sim/sm/units/sass_costs.hpp"
+
+#include "sass/form.hpp"
+#include "sim/memory/description.hpp"
+#include "units/warp.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+namespace gputomo::sim {
+namespace {
+
+struct Found {
+    Cost cost;
+    std::string assumption;  ///< empty where a scan timed it
+};
+
+class Finder {
+public:
+    Finder(const machine::Machine& machine, const CostModel& model) : machine_(machine), model_(model) {}
+
+    [[nodiscard]] Found find(const sass::Instruction& instruction) const {
+        const sass::Facts& facts = *instruction.form->facts;
+        if (facts.unit == sass::Unit::none) return {};
+        if (facts.unit == sass::Unit::unknown) {
+            Found found{.cost = on_unit(sass::name_of(sass::Unit::integer), {})};
+            found.cost.units.clear();
+            found.cost.issue_slots = 1;
+            found.assumption = fmt::format("no unit, and a latency of {:.0f} cycles", found.cost.last_latency);
+            return found;
+        }
+        const std::string_view like = facts.timed_as, unit = sass::name_of(facts.unit);
+        const bool timed = !facts.assumed;
+        Found found{.cost = on_unit(unit, like)};
+        const bool has_like = measured(like) != nullptr;
+        if (!like.empty() && has_like && !timed) found.assumption = fmt::format("as {}", like);
+        if (like.empty() || !has_like) {
+            if (timed && model_.pipeline_named(unit)) return found;
+            found.assumption =
+                fmt::format("unit {}, at its rate and latency of {:.0f} cycles", unit, found.cost.last_latency);
+        }
+        return found;
+    }
+
+private:
+    /// The described operation, where it is a single machine instruction or of unknown length.
+    [[nodiscard]] const machine::Operation* measured(std::string_view like) const {
+        if (like.empty()) return nullptr;
+        const auto row = machine_.operations.find(std::string(like));
+        return row != machine_.operations.end() && row->second.latency ? &row->second : nullptr;
+    }
+
+    [[nodiscard]] Cost on_unit(std::string_view unit, std::string_view like) const {
+        Cost cost;
+        const machine::Operation* const row = measured(like);
+        const auto pipeline = model_.pipeline_named(unit);
+        double lanes = pipeline ? model_.lanes_of(*pipeline) : 0;
+        if (row != nullptr && row->throughput && row->instructions.value_or(1) == 1)
+            lanes = pipeline ? std::min(lanes, *row->throughput) : *row->throughput;
+        double latency = model_.latency_of(unit).value_or(model_.latency_of("int").value_or(kDefaultLatency));
+        if (row != nullptr && row->instructions.value_or(1) == 1) latency = static_cast<double>(*row->latency);
+        cost.latency = cost.last_latency = latency;
+        cost.on_cores = unit == sass::name_of(sass::Unit::sp) || unit == sass::name_of(sass::Unit::integer);
+        if (pipeline) cost.issue_slots = model_.slots_of_unit(*pipeline), cost.to_cores = model_.to_cores_of(*pipeline);
+        const auto index = pipeline ? pipeline : model_.machine_unit(unit);
+        if (lanes > 0 && index) {
+            const double whole = model_.is_shared(*index) ? lanes : lanes / model_.schedulers();
+            cost.units.push_back({static_cast<std::uint16_t>(*index), static_cast<double>(kWarpSize) / whole});
+        }
+        return cost;
+    }
+
+    /// Cycles of an operation where the description has no unit of integers either; every GPU since Volta has 4.
+    static constexpr double kDefaultLatency = 4;
+
+    const machine::Machine& machine_;
+    const CostModel& model_;
+};
+
+bool equal(const Cost& a, const Cost& b) {
+    return a.latency == b.latency && a.to_cores == b.to_cores && a.issue_slots == b.issue_slots &&
+           a.on_cores == b.on_cores && a.units.size() == b.units.size() &&
+           std::ranges::equal(a.units, b.units, [](const UnitUse& x, const UnitUse& y) {
+               return x.unit == y.unit && x.interval == y.interval;
+           });
+}
+
+}  // namespace
+
+SassCosts sass_costs_of(const machine_code::MachineProgram& program, const machine::Machine& machine,
+                        const CostModel& model) {
+    const Finder finder(machine, model);
+    SassCosts costs;
+    for (const machine_code::Step& step : program.steps) {
+        const bool known = step.instruction.form != nullptr;
+        const Found found = known ? finder.find(step.instruction) : Found{};
+        auto same = std::ranges::find_if(costs.costs, [&](const Cost& cost) { return equal(cost, found.cost); });
+        if (same == costs.costs.end()) same = costs.costs.insert(costs.costs.end(), found.cost);
+        costs.cost_of.push_back(static_cast<std::uint16_t>(same - costs.costs.begin()));
+        std::uint16_t assumed = SassCosts::kTimed;
+        if (!found.assumption.empty()) {
+            const std::string_view variant = step.instruction.form->facts->name;
+            const AssumedCost row{std::string(variant.empty() ? sass::name_of(step.instruction.operation) : variant),
+                                  found.assumption};
+            auto at = std::ranges::find(costs.assumptions, row);
+            if (at == costs.assumptions.end()) at = costs.assumptions.insert(costs.assumptions.end(), row);
+            assumed = static_cast<std::uint16_t>(at - costs.assumptions.begin());
+        }
+        costs.assumed_of.push_back(assumed);
+    }
+    return costs;
+}
+
+}  // namespace gputomo::sim

@@ -1,0 +1,63 @@
+// A warp scheduler: which of its warps issues next, and when.
+#pragma once
+
+#include "machine/machine.hpp"
+#include "sim/sm/units/execution_units.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gputomo::sim {
+
+struct SchedulerSpec {
+    double issue_interval = 1;      ///< cycles between two issues of a scheduler
+    double warp_interval = 1;       ///< cycles between two independent instructions of one warp
+    std::uint32_t issue_width = 1;  ///< most instructions of one warp that issue together
+};
+[[nodiscard]] SchedulerSpec scheduler_spec_of(const machine::Issue& issue);
+
+inline constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
+
+/// The warps of a scheduler. `warps`, `issue_numbers`, `times` and `resources` run in parallel, and the choice of a
+/// warp reads nothing else: it is the simulator's hottest loop.
+struct Scheduler {
+    std::uint32_t sm = 0;
+    std::uint32_t number = 0;                  ///< within the SM
+    std::vector<std::uint32_t> warps;          ///< indices of resident warps
+    std::vector<std::uint64_t> issue_numbers;  ///< value of `issues` at each warp's last issue, or at its start
+    std::vector<double> times;        ///< earliest issue of each warp's next instruction, were its resource free
+    std::vector<Resource> resources;  ///< what that instruction has to find free: an index into `available`
+    std::vector<double> available;    ///< when each resource is free, as of the last update
+    std::uint64_t issues = 0;         ///< issues and warp starts so far
+    double last_issue = 0;
+    double free = 0;   ///< when the scheduler itself can issue again
+    double event = 0;  ///< time of its pending event; kNever: none
+    /// Position of the warp that is chosen first if it can issue; kNobody: none.
+    std::size_t preferred = kNobody;
+};
+
+/// A new warp has no issue time yet. Returns its position.
+std::size_t add_warp(Scheduler& scheduler, std::uint32_t warp);
+/// Warps behind it move up by one position.
+void remove_warp(Scheduler& scheduler, std::size_t position);
+
+/// The preferred warp. If it cannot issue, loose round robin: of the warps that can issue now, the one whose last issue
+/// is longest ago. A warp whose unit was busy when it would have been chosen is therefore the next to have it. Returns
+/// the number of warps where none can issue.
+[[nodiscard]] std::size_t choose(const Scheduler& scheduler, double now);
+
+/// Earliest cycle at which some warp can issue; kNever where all of them wait for other warps.
+[[nodiscard]] double next_issue(const Scheduler& scheduler);
+
+/// The warp at `position` issues now. No warp is preferred then.
+void note_issue(const SchedulerSpec& spec, Scheduler& scheduler, std::size_t position, double now);
+
+/// The scheduler issues nothing else for `slots` issue slots from `now` on.
+void take_slots(const SchedulerSpec& spec, Scheduler& scheduler, double slots, double now);
+
+/// One line for the report of a deadlock.
+[[nodiscard]] std::string describe(const Scheduler& scheduler);
+
+}  // namespace gputomo::sim
