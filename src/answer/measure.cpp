@@ -1,7 +1,7 @@
 #include "answer/measure.hpp"
 
 #include "answer/measure_kernels.hpp"
-#include "device/cubin.hpp"
+#include "sass/cubin.hpp"
 #include "units/error.hpp"
 #include "units/statistics.hpp"
 
@@ -232,8 +232,8 @@ bool Measurer::reads_what_it_changes() {
 
 void Measurer::check(const launch::Launch& launch) const {
     if (gpu_.simulated()) return;
-    if (device::is_cubin(launch.code)) {
-        const auto code = device::Cubin(std::as_bytes(std::span(launch.code))).sm();
+    if (sass::is_cubin(launch.code)) {
+        const auto code = sass::Cubin(std::as_bytes(std::span(launch.code))).sm();
         const int sm = gpu_.ptx_target().sm;
         if (code && (*code / 10 != sm / 10 || *code > sm))
             throw InputError(

@@ -5,7 +5,7 @@
 #include "capture/folder.hpp"
 #include "capture/journal_reader.hpp"
 #include "capture/protocol.hpp"
-#include "device/cubin.hpp"
+#include "sass/cubin.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
 
@@ -39,7 +39,7 @@ std::string readable(const std::string& name) {
 /// Whether code has this kernel.
 bool has_kernel(const std::string& code, const std::string& kernel, bool is_ptx) {
     if (is_ptx) return code.find(kernel) != std::string::npos;
-    const auto kernels = device::Cubin(std::as_bytes(std::span(code))).kernels();
+    const auto kernels = sass::Cubin(std::as_bytes(std::span(code))).kernels();
     return std::ranges::find(kernels, kernel) != kernels.end();
 }
 

@@ -14,7 +14,7 @@ std::optional<std::size_t> constant_bank(std::string_view section) {
     return bank;
 }
 
-std::optional<device::Cubin::Symbol> symbol_of(const device::Cubin& cubin, std::string_view name) {
+std::optional<sass::Cubin::Symbol> symbol_of(const sass::Cubin& cubin, std::string_view name) {
     for (auto& symbol : cubin.symbols())
         if (symbol.name == name && !symbol.section.empty()) return symbol;
     return std::nullopt;

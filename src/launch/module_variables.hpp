@@ -1,7 +1,7 @@
 // Where a cubin keeps the variables of its module.
 #pragma once
 
-#include "device/cubin.hpp"
+#include "sass/cubin.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -13,6 +13,6 @@ namespace gputomo::launch {
 [[nodiscard]] std::optional<std::size_t> constant_bank(std::string_view section);
 
 /// A variable that lies in the file.
-[[nodiscard]] std::optional<device::Cubin::Symbol> symbol_of(const device::Cubin& cubin, std::string_view name);
+[[nodiscard]] std::optional<sass::Cubin::Symbol> symbol_of(const sass::Cubin& cubin, std::string_view name);
 
 }  // namespace gputomo::launch

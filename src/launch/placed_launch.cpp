@@ -1,9 +1,9 @@
 #include "launch/placed_launch.hpp"
 
-#include "device/cubin.hpp"
-#include "device/kernel_info.hpp"
 #include "launch/module_variables.hpp"
 #include "launch/prune.hpp"
+#include "sass/cubin.hpp"
+#include "sass/kernel_info.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ Bytes size_of(std::uint64_t bytes) { return Bytes(static_cast<std::int64_t>(byte
 }  // namespace
 
 PlacedLaunch::PlacedLaunch(device::Device& gpu, const Launch& launch)
-    : gpu_(gpu), buffers_(launch.buffers), code_(launch.code), is_cubin_(device::is_cubin(code_)) {
+    : gpu_(gpu), buffers_(launch.buffers), code_(launch.code), is_cubin_(sass::is_cubin(code_)) {
     // Other kernels of the module may need what is not simulated. A driver takes the whole file only.
     if (gpu_.simulated()) {
         refuse_clusters(launch);
@@ -145,7 +145,7 @@ void PlacedLaunch::fill(const Buffer& buffer, device::Address to) {
 /// Puts the constants of the launch into the code, from where a kernel reads them.
 void PlacedLaunch::fill_constants(const Buffer& buffer) {
     if (!is_cubin_) return;
-    const device::Cubin cubin(std::as_bytes(std::span(code_)));
+    const sass::Cubin cubin(std::as_bytes(std::span(code_)));
     const auto symbol = symbol_of(cubin, buffer.variable);
     if (!buffer.fill || !symbol || !constant_bank(symbol->section)) return;
     const auto& section = *cubin.section(symbol->section);
@@ -167,7 +167,7 @@ std::optional<device::Address> PlacedLaunch::variable_address(const Buffer& buff
             return std::nullopt;  // of another module
         }
     }
-    const auto symbol = symbol_of(device::Cubin(std::as_bytes(std::span(code_))), buffer.variable);
+    const auto symbol = symbol_of(sass::Cubin(std::as_bytes(std::span(code_))), buffer.variable);
     if (!symbol || constant_bank(symbol->section)) return std::nullopt;
     return module_->symbol(buffer.variable).address;
 }
@@ -181,7 +181,7 @@ void PlacedLaunch::set_arguments(const Launch& recorded) {
             launch_.arguments.add_at(argument.offset, value_of(argument, addresses_));
         return;
     }
-    const auto info = device::kernel_info(device::Cubin(std::as_bytes(std::span(code_))), launch.kernel);
+    const auto info = sass::kernel_info(sass::Cubin(std::as_bytes(std::span(code_))), launch.kernel);
     const auto space = parameter_space(launch, addresses_, info.parameter_bytes);
     for (const auto& parameter : info.parameters)
         launch_.arguments.add_at(parameter.offset, std::span(space).subspan(parameter.offset, parameter.bytes));

@@ -53,7 +53,7 @@ void PreparedLaunch::place(const Buffer& buffer) {
     if (buffer.fill) buffer.fill({bytes_of(buffers_.back()), static_cast<std::size_t>(buffer.bytes)});
 }
 
-void PreparedLaunch::place_section(const device::Cubin::Section& section, std::optional<std::uint64_t> address) {
+void PreparedLaunch::place_section(const sass::Cubin::Section& section, std::optional<std::uint64_t> address) {
     if (address)
         memory_.allocate_at(*address, section.size);
     else

@@ -1,9 +1,9 @@
 // A launch of machine code, ready to be executed without timing: code, parameters, and memory at its own addresses.
 #pragma once
 
-#include "device/cubin.hpp"
 #include "launch/launch.hpp"
 #include "launch/memory_range.hpp"
+#include "sass/cubin.hpp"
 #include "sim/exec/texture.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/machine_code/run.hpp"
@@ -44,12 +44,12 @@ private:
     void place(const Buffer& buffer);
     /// The address of a section with variables; the first call places it.
     std::uint64_t section_address(std::string_view name);
-    void place_section(const device::Cubin::Section& section, std::optional<std::uint64_t> address);
+    void place_section(const sass::Cubin::Section& section, std::optional<std::uint64_t> address);
     /// Writes the content of a variable of the module.
     void fill_variable(const Buffer& buffer);
 
     std::string code_;
-    device::Cubin cubin_;
+    sass::Cubin cubin_;
     sim::DeviceMemory memory_;
     std::vector<MemoryRange> buffers_;
     std::map<std::string, std::uint64_t, std::less<>> sections_;

@@ -1,6 +1,6 @@
 #include "launch/prune.hpp"
 
-#include "device/cubin.hpp"
+#include "sass/cubin.hpp"
 
 #include <elf.h>
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ constexpr std::string_view kText = ".text.";
 constexpr std::uint64_t kAlignment = 16;
 
 /// The kernel and the functions that it calls, directly or not.
-std::set<std::string, std::less<>> needed_functions(const device::Cubin& cubin, std::string_view kernel) {
+std::set<std::string, std::less<>> needed_functions(const sass::Cubin& cubin, std::string_view kernel) {
     std::set<std::string, std::less<>> needed;
     std::vector<std::string> open{std::string(kernel)};
     while (!open.empty()) {
@@ -55,7 +55,7 @@ bool is_for_debuggers(std::string_view section) {
 }  // namespace
 
 std::string pruned(std::string_view cubin, std::string_view kernel) {
-    const device::Cubin read(std::as_bytes(std::span(cubin)));
+    const sass::Cubin read(std::as_bytes(std::span(cubin)));
     (void)read.text(kernel);
     const auto functions = read.kernels();
     const auto needed = needed_functions(read, kernel);

@@ -1,6 +1,7 @@
 #include "sass/cubin_writer.hpp"
 
 #include "sass/code.hpp"
+#include "sass/cubin_format.hpp"
 #include "units/error.hpp"
 
 #include <elf.h>
@@ -20,8 +21,6 @@ constexpr int kMostParameterBytes = 4096;  ///< nvcc allows more, by another lay
 constexpr int kWidestParameter = 16;
 
 // Fields of the file that are NVIDIA's own, as ptxas 13.0 writes them for sm_90.
-constexpr unsigned char kAbi = 65;
-constexpr unsigned char kAbiVersion = 8;
 constexpr std::uint32_t kFlags = 0x06000004;
 constexpr int kFlagsSm = 8;  ///< bit of e_flags where the compute capability starts
 constexpr Elf64_Word kInfoSection = SHT_LOPROC;
@@ -32,22 +31,7 @@ constexpr Elf64_Xword kTextAlignment = 128;
 constexpr Elf64_Xword kWordAlignment = 4;
 constexpr Elf64_Xword kTableAlignment = 8;
 
-// Attributes of .nv.info, by the names that nvdisasm prints. The byte before says how the value is stored.
-constexpr std::uint8_t kByteValue = 2;
-constexpr std::uint8_t kShortValue = 3;
-constexpr std::uint8_t kSizedValue = 4;
-constexpr std::uint8_t kParamCbank = 0x0a;
-constexpr std::uint8_t kFrameSize = 0x11;
-constexpr std::uint8_t kMinStackSize = 0x12;
-constexpr std::uint8_t kKparamInfo = 0x17;
-constexpr std::uint8_t kCbankParamSize = 0x19;
-constexpr std::uint8_t kMaxregCount = 0x1b;
-constexpr std::uint8_t kExitInstrOffsets = 0x1c;
-constexpr std::uint8_t kRegcount = 0x2f;
-constexpr std::uint8_t kCudaApiVersion = 0x37;
-constexpr std::uint8_t kNumBarriers = 0x4c;
 constexpr std::uint32_t kToolkit = 0x82;  ///< 13.0
-constexpr int kParameterSizeBit = 18;
 constexpr std::uint32_t kParameterSpace = 0x1f000;
 
 /// Bytes of a file under construction.
@@ -278,7 +262,7 @@ private:
         for (const Elf64_Shdr& section : sections_) file_.add(section);
         const auto segment_table = file_.size();
         for (const Elf64_Phdr& segment : segments) file_.add(segment);
-        Elf64_Ehdr header{.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT, kAbi, kAbiVersion},
+        Elf64_Ehdr header{.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT, kNewAbi, kNewVersion},
                           .e_type = ET_EXEC,
                           .e_machine = EM_CUDA,
                           .e_version = EV_CURRENT,

@@ -204,7 +204,7 @@ namespace gputomo::sass {
     X(arrival_effect, "|TMASK|RED|!")                                                                                \
     X(opt_out, "|OPTOUT")                                                                                            \
     X(try_wait, "|TRYWAIT")                                                                                          \
-    X(arrive_count, "|ARVCNT|TRANSCNT|!")                                                                            \
+    X(arrive_count, "|ARVCNT|TRANSCNT|!")
 
 // clang-format on
 

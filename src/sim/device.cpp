@@ -1,6 +1,6 @@
 // SimulatedDevice: the Device interface over memory, decoder and engine.
-#include "device/cubin.hpp"
-#include "device/kernel_info.hpp"
+#include "sass/cubin.hpp"
+#include "sass/kernel_info.hpp"
 #include "sim/attributes.hpp"
 #include "sim/memory/device_memory.hpp"
 #include "sim/simulator.hpp"
@@ -183,7 +183,7 @@ public:
         textures_[handle & kUsedBits] = texture;
     }
     std::unique_ptr<device::Module> load(std::string_view code) override {
-        if (device::is_cubin(code)) return std::make_unique<SimulatedModule>(*this, std::as_bytes(std::span(code)));
+        if (sass::is_cubin(code)) return std::make_unique<SimulatedModule>(*this, std::as_bytes(std::span(code)));
         return std::make_unique<SimulatedModule>(*this, ptx::parse(code, "ptx", ptx::Unknown::is_kept));
     }
     std::vector<Nanoseconds> run(std::span<const device::QueuedLaunch> sequence,
@@ -426,7 +426,7 @@ bool holds_variables(std::string_view section) {
 
 SimulatedModule::SimulatedModule(Gpu& gpu, std::span<const std::byte> bytes)
     : gpu_(gpu), code_(device::MachineCode{{bytes.begin(), bytes.end()}}) {
-    const device::Cubin cubin(code_->cubin);
+    const sass::Cubin cubin(code_->cubin);
     std::unordered_map<std::string, std::uint64_t> addresses;
     for (const auto& section : cubin.sections())
         if (holds_variables(section.name)) addresses[section.name] = place(section.bytes, section.size);
@@ -441,7 +441,7 @@ SimulatedModule::SimulatedModule(Gpu& gpu, std::span<const std::byte> bytes)
         return found->second;
     };
     for (const auto& name : cubin.kernels()) {
-        if (!device::is_kernel(cubin, name)) continue;  // a function that kernels call
+        if (!sass::is_kernel(cubin, name)) continue;  // a function that kernels call
         try {
             LoadedMachineCode loaded{.program = machine_code::prepare(cubin, name, address_of)};
             loaded.costs = sass_costs_of(loaded.program, gpu.machine(), gpu.costs());

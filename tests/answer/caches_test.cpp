@@ -3,10 +3,10 @@
 #include "answer/measure.hpp"
 #include "answer/predict.hpp"
 #include "answer/simulate.hpp"
-#include "device/cubin.hpp"
-#include "device/kernel_info.hpp"
 #include "machine/json.hpp"
 #include "predict/launch/l2_content.hpp"
+#include "sass/cubin.hpp"
+#include "sass/kernel_info.hpp"
 #include "sim/completion.hpp"
 #include "sim/simulator.hpp"
 #include "units/file.hpp"
@@ -40,9 +40,9 @@ launch::Launch addition(std::uint32_t blocks, std::initializer_list<device::Addr
     launch.grid = {blocks};
     launch.block = {256};
     const std::uint32_t count = blocks * 256;
-    const device::Cubin cubin(std::as_bytes(std::span(launch.code)));
+    const sass::Cubin cubin(std::as_bytes(std::span(launch.code)));
     auto address = addresses.begin();
-    for (const auto& parameter : device::kernel_info(cubin, launch.kernel).parameters) {
+    for (const auto& parameter : sass::kernel_info(cubin, launch.kernel).parameters) {
         launch::Argument argument{
             .offset = parameter.offset, .bytes = std::vector<std::byte>(parameter.bytes), .buffer = {}};
         if (parameter.bytes == sizeof(device::Address)) {

@@ -1,11 +1,11 @@
 // Cubins with a changed bit in the control fields of an instruction are simulated and predicted, or refused by name.
 #include "answer/predict.hpp"
 #include "answer/simulate.hpp"
-#include "device/cubin.hpp"
-#include "device/kernel_info.hpp"
 #include "machine/json.hpp"
 #include "sass/code.hpp"
+#include "sass/cubin.hpp"
 #include "sass/form.hpp"
+#include "sass/kernel_info.hpp"
 #include "sim/completion.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
@@ -36,8 +36,8 @@ public:
                   .kernel = kernel,
                   .grid = {2},
                   .block = {64}} {
-        const device::Cubin cubin(std::as_bytes(std::span(launch_.code)));
-        for (const auto& parameter : device::kernel_info(cubin, kernel).parameters) {
+        const sass::Cubin cubin(std::as_bytes(std::span(launch_.code)));
+        for (const auto& parameter : sass::kernel_info(cubin, kernel).parameters) {
             launch::Argument argument{.offset = parameter.offset, .bytes = std::vector<std::byte>(parameter.bytes)};
             if (parameter.bytes == sizeof(device::Address)) {
                 argument.buffer = launch_.buffers.size();

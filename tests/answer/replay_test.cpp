@@ -352,7 +352,7 @@ TEST_F(Replay, GeneratedWordsAreNormalNumbers) {
 TEST(Prune, KeepsTheKernelAndDropsTheOthers) {
     const std::string whole = fixture(), small = launch::pruned(whole, "gather");
     EXPECT_LT(small.size(), whole.size() * 3 / 4);
-    const device::Cubin before(std::as_bytes(std::span(whole))), after(std::as_bytes(std::span(small)));
+    const sass::Cubin before(std::as_bytes(std::span(whole))), after(std::as_bytes(std::span(small)));
     EXPECT_THAT(after.kernels(), testing::ElementsAre("gather"));
     const auto a = before.text("gather").bytes, b = after.text("gather").bytes;
     EXPECT_TRUE(std::ranges::equal(a, b));

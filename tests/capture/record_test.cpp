@@ -4,7 +4,7 @@
 #include "capture/decompress.hpp"
 #include "capture/folder.hpp"
 #include "capture/record.hpp"
-#include "device/cubin.hpp"
+#include "sass/cubin.hpp"
 #include "units/error.hpp"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ protected:
         fs::create_directories(folder_);
         setenv("LD_LIBRARY_PATH", GPUTOMO_FAKE_DRIVER_FOLDER, 1);
         cubin_ = fixture("opcodes.sm_90.cubin");
-        kernel_ = device::Cubin(std::as_bytes(std::span(cubin_))).kernels().front();
+        kernel_ = sass::Cubin(std::as_bytes(std::span(cubin_))).kernels().front();
         options_.out = folder_ / "capture";
         options_.writer.version = "test";
         write("module", fatbin(member(2, 75, fixture("opcodes.sm_75.cubin")) +

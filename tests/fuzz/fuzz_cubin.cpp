@@ -1,6 +1,6 @@
 // Fuzzes the decoder of cubins. Any bytes must decode or give an InputError, and what is decoded must lie within the
 // kernel.
-#include "device/machine_code.hpp"
+#include "sass/machine_code.hpp"
 #include "units/error.hpp"
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace {
 
-using namespace gputomo::device;
+using namespace gputomo::sass;
 
 void check(const KernelCode& code, const std::vector<CodeRange>& ranges) {
     for (const CodeRange range : ranges) {
@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
         const Cubin cubin(std::as_bytes(std::span(data, size)));
         for (const auto& kernel : cubin.kernels()) {
-            const auto code = decode(cubin, kernel);
+            const auto code = kernel_code(cubin, kernel);
             check(code, code.loops());
             check(code, code.between_clock_reads());
             static_cast<void>(code.counts(code.all()));

@@ -1,6 +1,6 @@
 // Machine code against PTX: the same programs, executed as both, leave the same memory.
-#include "device/cubin.hpp"
 #include "machine/json.hpp"
+#include "sass/cubin.hpp"
 #include "sim/completion.hpp"
 #include "sim/machine_code/run.hpp"
 #include "sim/simulator.hpp"
@@ -72,7 +72,7 @@ struct Outcome {
 };
 
 Outcome as_machine_code(const std::vector<std::byte>& bytes, const Case& test) {
-    const device::Cubin cubin(bytes);
+    const sass::Cubin cubin(bytes);
     DeviceMemory memory(std::uint64_t{1} << 32);
     Outcome outcome;
     outcome.program = prepare(cubin, test.kernel, [](std::string_view section) -> std::uint64_t {
@@ -254,7 +254,7 @@ TEST_F(MachineCode, CountsWhatWasExecuted) {
 
 TEST_F(MachineCode, SampledBlocksWriteOnlyTheirResults) {
     const auto bytes = file_bytes(kFolder + "vector_add.cubin");
-    const device::Cubin cubin(bytes);
+    const sass::Cubin cubin(bytes);
     const auto program = prepare(cubin, "vector_add", [](std::string_view) -> std::uint64_t { return 0; });
     DeviceMemory memory(1 << 20);
     device::Arguments arguments;
@@ -283,7 +283,7 @@ std::string message_of(const std::vector<std::byte>& cubin, const Case& test) {
 /// vector_add with one instruction replaced by bits that no row of the table accounts for.
 std::vector<std::byte> with_unknown(std::uint64_t address) {
     auto bytes = file_bytes(kFolder + "vector_add.cubin");
-    const auto code = device::Cubin(bytes).text("vector_add");
+    const auto code = sass::Cubin(bytes).text("vector_add");
     std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(code.offset + address), 8, std::byte{0xFF});
     return bytes;
 }
@@ -293,7 +293,7 @@ TEST_F(MachineCode, AnUnknownInstructionIsRefusedWhereItIsReached) {
     EXPECT_THAT(message_of(with_unknown(0x30), test),
                 testing::AllOf(HasSubstr("kernel 'vector_add'"), HasSubstr("at 0x30"), HasSubstr("cannot be executed"),
                                HasSubstr("opcode"), testing::Not(HasSubstr("PTX"))));
-    const auto size = device::Cubin(file_bytes(kFolder + "vector_add.cubin")).text("vector_add").bytes.size();
+    const auto size = sass::Cubin(file_bytes(kFolder + "vector_add.cubin")).text("vector_add").bytes.size();
     EXPECT_EQ(message_of(with_unknown(size - 16), test), "");
 }
 

@@ -3,8 +3,8 @@
 // that file.
 #include "capture/decompress.hpp"
 #include "capture/fatbin.hpp"
-#include "device/cubin.hpp"
 #include "sass/code.hpp"
+#include "sass/cubin.hpp"
 #include "sass/cubin_writer.hpp"
 #include "sass/form.hpp"
 #include "sim/machine_code/program.hpp"
@@ -35,7 +35,7 @@ std::string content(const std::filesystem::path& file) {
 using RowSet = std::set<const sass::Row*>;
 
 void add_rows(const std::string& code, RowSet& rows) {
-    const device::Cubin cubin(std::as_bytes(std::span(code)));
+    const sass::Cubin cubin(std::as_bytes(std::span(code)));
     for (const auto& kernel : cubin.kernels()) {
         const auto program = prepare(cubin, kernel, [](std::string_view) { return std::uint64_t{0}; });
         for (const Step& step : program.steps)
@@ -85,7 +85,7 @@ void add_execution(const sass::Word& word, int sm, std::map<const sass::Row*, Ex
     constexpr std::size_t kComputeCapability = 48;  // in the flags of the file
     for (const std::size_t place : {kComputeCapability, kComputeCapability + 1})
         if (bytes[place] == std::byte{90}) bytes[place] = static_cast<std::byte>(sm);
-    const auto program = prepare(device::Cubin(bytes), "k", [](std::string_view) { return std::uint64_t{0}; });
+    const auto program = prepare(sass::Cubin(bytes), "k", [](std::string_view) { return std::uint64_t{0}; });
     const Step& step = program.steps.at(0);
     Executions& found = all[instruction.form->row];
     if (step.flow != Flow::refused)

@@ -2,7 +2,7 @@
 // fixtures/forms.fatbin its machine code for four compute capabilities. An operation gives the same on all of them.
 #include "capture/decompress.hpp"
 #include "capture/fatbin.hpp"
-#include "device/cubin.hpp"
+#include "sass/cubin.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/machine_code/run.hpp"
 #include "sim/memory/device_memory.hpp"
@@ -128,7 +128,7 @@ class Forms : public testing::TestWithParam<int> {};
 TEST_P(Forms, GiveWhatAnH200Gives) {
     const auto code = cubin_of(GetParam());
     ASSERT_FALSE(code.empty());
-    const device::Cubin cubin(std::as_bytes(std::span(code)));
+    const sass::Cubin cubin(std::as_bytes(std::span(code)));
     const auto all = expectations();
     std::size_t compared = 0;
     for (const auto& name : cubin.kernels()) {
@@ -167,7 +167,7 @@ TEST(FormsOfOtherGpus, AreRefusedWithTheReason) {
     constexpr std::size_t kComputeCapability = 49;  // in the flags of the file
     ASSERT_EQ(code[kComputeCapability], 80);
     code[kComputeCapability] = 100;
-    const device::Cubin cubin(std::as_bytes(std::span(code)));
+    const sass::Cubin cubin(std::as_bytes(std::span(code)));
     EXPECT_THAT([&] { static_cast<void>(prepare(cubin, "hadd_f16", [](auto) { return std::uint64_t{0}; })); },
                 testing::ThrowsMessage<InputError>(testing::AllOf(
                     testing::HasSubstr("sm_100"), testing::HasSubstr("expected machine code for sm_80"))));

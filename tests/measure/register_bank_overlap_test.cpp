@@ -1,16 +1,16 @@
 // How often registers of two kinds of instruction share a bank, in machine code from ptxas.
 #include "measure/throughput/register_bank_overlap.hpp"
 
-#include "../device/cubin_files.hpp"
+#include "../sass/cubin_files.hpp"
 
 #include <gtest/gtest.h>
 
 namespace gputomo::measure {
 namespace {
 
-device::KernelCode code_of(const std::string& kernel) {
-    const auto bytes = device::testing::read_cubin(kernel + ".sm_90");
-    return device::decode(device::Cubin(bytes), kernel);
+sass::KernelCode code_of(const std::string& kernel) {
+    const auto bytes = sass::testing::read_cubin(kernel + ".sm_90");
+    return sass::kernel_code(sass::Cubin(bytes), kernel);
 }
 
 TEST(RegisterBankOverlap, IsAQuarterForSpecialFunctionsAndAdds) {

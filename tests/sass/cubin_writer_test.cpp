@@ -1,7 +1,7 @@
 // Cubins that gputomo writes, read back by its own reader and by the structures of <elf.h>.
 #include "sass/cubin_writer.hpp"
-#include "device/cubin.hpp"
 #include "sass/code.hpp"
+#include "sass/cubin.hpp"
 #include "units/error.hpp"
 
 #include <elf.h>
@@ -55,7 +55,7 @@ std::uint32_t word_in(std::span<const std::byte> file, const Elf64_Shdr& section
 
 TEST(CubinWriter, HoldsTheKernelsCode) {
     const auto file = write_cubin(two_kernels(), 90);
-    const device::Cubin cubin(file);
+    const sass::Cubin cubin(file);
     EXPECT_EQ(cubin.sm(), 90);
     EXPECT_THAT(cubin.kernels(), ElementsAre("first", "second"));
     const auto code = decode(cubin.text("first").bytes, 90);

@@ -1,7 +1,7 @@
 #include "cli/inputs/kernel_arguments.hpp"
 
-#include "device/kernel_info.hpp"
 #include "ptx/names.hpp"
+#include "sass/kernel_info.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
 
@@ -90,17 +90,17 @@ Signature signature_of(const ptx::Kernel& kernel) {
     return signature;
 }
 
-Signature signature_of(const device::Cubin& cubin, const std::string& name, const std::string& file) {
+Signature signature_of(const sass::Cubin& cubin, const std::string& name, const std::string& file) {
     std::vector<std::string> kernels;
     for (const auto& function : cubin.kernels())
-        if (device::is_kernel(cubin, function)) kernels.push_back(function);
+        if (sass::is_kernel(cubin, function)) kernels.push_back(function);
     if (std::find(kernels.begin(), kernels.end(), name) == kernels.end())
         throw InputError(fmt::format(
             "{}: no kernel '{}'; expected {}", file, name,
             kernels.empty() ? "a cubin with a kernel" : fmt::format("one of {}", fmt::join(kernels, ", "))));
     Signature signature;
     std::string out;
-    for (const auto& parameter : device::kernel_info(cubin, name).parameters) {
+    for (const auto& parameter : sass::kernel_info(cubin, name).parameters) {
         const auto number = signature.parameters.size();
         out += fmt::format("{}{} bytes", out.empty() ? "" : ", ", parameter.bytes);
         signature.parameters.push_back({fmt::format("parameter {}", number), parameter.bytes, {}, parameter.offset});

@@ -1,10 +1,10 @@
 // Reads launch options of the command line: arguments as TYPE:VALUE or buf:BYTES[:FILE], and grid and block sizes.
 #pragma once
 
-#include "device/cubin.hpp"
 #include "device/device.hpp"
 #include "launch/launch.hpp"
 #include "ptx/ir.hpp"
+#include "sass/cubin.hpp"
 
 #include <charconv>
 #include <cstdint>
@@ -37,7 +37,7 @@ struct Signature {
 [[nodiscard]] Signature signature_of(const ptx::Kernel& kernel);
 /// A cubin names no parameters: they are numbered from 0. Throws InputError that lists the kernels of the file where
 /// `name` is not one of them.
-[[nodiscard]] Signature signature_of(const device::Cubin& cubin, const std::string& name, const std::string& file);
+[[nodiscard]] Signature signature_of(const sass::Cubin& cubin, const std::string& name, const std::string& file);
 
 /// Throws InputError where a text is wrong, or where the arguments differ from the kernel's parameters in number or
 /// size. Where the type of a parameter is known, it and its argument must both be whole numbers, or neither.

@@ -1,8 +1,8 @@
 #include "cli/inputs/launches.hpp"
 
 #include "cli/inputs/machine_code.hpp"
-#include "device/cubin.hpp"
 #include "ptx/parser.hpp"
+#include "sass/cubin.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ struct KernelCode {
 
 Signature signature_in_cubin(const std::string& code, const LaunchOptions& options) {
     try {
-        return signature_of(device::Cubin(std::as_bytes(std::span(code))), options.kernel, options.file);
+        return signature_of(sass::Cubin(std::as_bytes(std::span(code))), options.kernel, options.file);
     } catch (const InputError& e) {
         const std::string_view what = e.what();
         throw InputError(what.starts_with(options.file) ? std::string(what)
@@ -35,7 +35,7 @@ Signature signature_in_cubin(const std::string& code, const LaunchOptions& optio
 KernelCode kernel_code(const LaunchOptions& options, const CodeOptions& wanted, const device::Device& gpu) {
     auto [code, is_extracted] =
         read_code(options.file, gpu.ptx_target().sm, wanted.ptx ? CodeWish::ptx : CodeWish::any);
-    if (device::is_cubin(code)) {
+    if (sass::is_cubin(code)) {
         if (wanted.ptx)
             throw InputError(fmt::format(
                 "--code ptx: {} is a cubin, which has no PTX; expected a PTX file, or --code sass", options.file));

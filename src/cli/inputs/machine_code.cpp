@@ -2,8 +2,8 @@
 
 #include "capture/decompress.hpp"
 #include "capture/fatbin.hpp"
-#include "device/cubin.hpp"
 #include "files/output_file.hpp"
+#include "sass/cubin.hpp"
 #include "sim/machine_code/program.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
@@ -39,7 +39,7 @@ constexpr std::size_t kLargestCode = std::size_t{64} << 20;
 
 /// A program or library begins as a cubin does: both are ELF. What it says of its machine is at byte 18 (elf(5)).
 void refuse_host_program(std::string_view content, const std::string& file) {
-    if (!device::is_cubin(content) || content.size() < sizeof(Elf64_Ehdr)) return;
+    if (!sass::is_cubin(content) || content.size() < sizeof(Elf64_Ehdr)) return;
     Elf64_Ehdr header{};
     std::memcpy(&header, content.data(), sizeof(header));
     if (header.e_machine == EM_CUDA || header.e_machine == EM_NONE) return;
@@ -160,7 +160,7 @@ void check_machine_code(const device::Device& gpu, const std::string& where, std
 
 void check_cubin(const device::Device& gpu, std::string_view cubin, const std::string& where) {
     const int of_gpu = gpu.ptx_target().sm;
-    const int of_code = device::Cubin(std::as_bytes(std::span(cubin))).sm().value_or(0);
+    const int of_code = sass::Cubin(std::as_bytes(std::span(cubin))).sm().value_or(0);
     if (of_code / 10 == of_gpu / 10 && of_code <= of_gpu) return;
     throw InputError(fmt::format(
         "{}: its machine code is for sm_{}, and {} has compute capability {}.{}; expected machine code for sm_{}, or "

@@ -1,12 +1,12 @@
 #include "device/cuda/cuda.hpp"
 
-#include "device/cubin.hpp"
 #include "device/cuda/aliased_memory.hpp"
 #include "device/cuda/compile_ahead.hpp"
 #include "device/cuda/compiler.hpp"
 #include "device/cuda/fixed_memory.hpp"
 #include "device/cuda/module.hpp"
 #include "device/cuda/session.hpp"
+#include "sass/cubin.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -256,7 +256,7 @@ void CudaDevice::fill_u32(Address to, std::uint32_t value, std::size_t count) {
 }
 
 std::unique_ptr<Module> CudaDevice::load(std::string_view ptx) {
-    if (is_cubin(ptx)) {
+    if (sass::is_cubin(ptx)) {
         const auto bytes = std::as_bytes(std::span(ptx));
         return std::make_unique<CudaModule>(session_, std::vector<std::byte>(bytes.begin(), bytes.end()));
     }

@@ -1,6 +1,6 @@
 #include "measure/code_fetch/fetch_steps.hpp"
 
-#include "device/machine_code.hpp"
+#include "sass/machine_code.hpp"
 #include "units/error.hpp"
 #include "units/statistics.hpp"
 #include "units/warp.hpp"
@@ -60,7 +60,7 @@ void append_sweeps(ptx::KernelBuilder& k, Reg evicts, const std::vector<Reg>& su
     });
 }
 
-std::vector<std::uint64_t> later_reads(const device::KernelCode& code, std::uint64_t instruction_bytes) {
+std::vector<std::uint64_t> later_reads(const sass::KernelCode& code, std::uint64_t instruction_bytes) {
     std::vector<std::uint64_t> offsets;
     const auto instructions = code.instructions();
     for (std::size_t i = 1; i < instructions.size(); ++i)
@@ -88,7 +88,7 @@ std::vector<std::uint64_t> later_reads(const ptx::Kernel& kernel, std::uint64_t 
 std::vector<std::uint64_t> offsets_of_later_reads(const CompiledKernel& kernel, const ptx::KernelBuilder& written,
                                                   std::uint64_t instruction_bytes) {
     if (const auto& code = kernel.module().machine_code())
-        return later_reads(device::decode(device::Cubin(code->cubin), kernel.name()), instruction_bytes);
+        return later_reads(sass::kernel_code(sass::Cubin(code->cubin), kernel.name()), instruction_bytes);
     return later_reads(written.build().kernels.front(), instruction_bytes);
 }
 

@@ -1,7 +1,7 @@
 #include "measure/code_fetch/instruction_chase_layout.hpp"
 
-#include "device/machine_code.hpp"
 #include "measure/code_fetch/fetch_steps.hpp"
+#include "sass/machine_code.hpp"
 #include "units/error.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Layout layout_of(const ptx::Module& module) {
 
 /// The layout of the machine code. The slots' branches back lie at equal distances, and the dispatcher is their
 /// target.
-std::optional<Layout> layout_of(const device::KernelCode& code, std::uint32_t slots) {
+std::optional<Layout> layout_of(const sass::KernelCode& code, std::uint32_t slots) {
     constexpr std::size_t kDistance = kSlotInstructions;
     const auto instructions = code.instructions();
     const auto same = [&](std::size_t a, std::size_t b) {
@@ -71,7 +71,7 @@ std::optional<Layout> layout_in(const CompiledKernel& compiled, const ptx::Kerne
     const auto& code = compiled.module().machine_code();
     if (!code) return layout_of(written.build());
     try {
-        return layout_of(device::decode(device::Cubin(code->cubin), compiled.name()), slots);
+        return layout_of(sass::kernel_code(sass::Cubin(code->cubin), compiled.name()), slots);
     } catch (const InputError&) {
         return std::nullopt;  // unknown encoding: offsets then count the slots alone
     }

@@ -1,8 +1,8 @@
 #include "measure/code_fetch/straight_code.hpp"
 
-#include "device/machine_code.hpp"
 #include "measure/code_fetch/fetch_steps.hpp"
 #include "measure/kernel/device_facts.hpp"
+#include "sass/machine_code.hpp"
 #include "units/statistics.hpp"
 #include "units/warp.hpp"
 
@@ -117,7 +117,7 @@ std::vector<std::uint64_t> clock_reads(const CompiledKernel& kernel, const ptx::
                                        std::uint64_t instruction_bytes) {
     std::vector<std::uint64_t> places;
     if (const auto& code = kernel.module().machine_code()) {
-        const auto decoded = device::decode(device::Cubin(code->cubin), kernel.name());
+        const auto decoded = sass::kernel_code(sass::Cubin(code->cubin), kernel.name());
         const auto instructions = decoded.instructions();
         for (std::size_t i = 0; i < instructions.size(); ++i)
             if (instructions[i].reads_clock()) places.push_back(i * instruction_bytes);

@@ -1,6 +1,6 @@
 #include "measure/control/branch_layout.hpp"
 
-#include "device/machine_code.hpp"
+#include "sass/machine_code.hpp"
 #include "units/error.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 constexpr int kImmediateShift = 32;
 
 /// Searches backwards from the first instruction with this immediate for the branch that leads here.
-std::optional<bool> falls_through(std::span<const device::MachineInstruction> code, std::uint32_t mark) {
+std::optional<bool> falls_through(std::span<const sass::MachineInstruction> code, std::uint32_t mark) {
     const auto first = std::ranges::find_if(
         code, [&](const auto& i) { return static_cast<std::uint32_t>(i.low >> kImmediateShift) == mark; });
     if (first == code.end()) return std::nullopt;
@@ -37,8 +37,8 @@ std::optional<bool> all_fall_through(const CompiledKernel& kernel, std::span<con
     const auto& machine_code = kernel.module().machine_code();
     if (!machine_code) return true;
     try {
-        const device::Cubin cubin(machine_code->cubin);
-        const auto code = device::decode(cubin, kernel.name());
+        const sass::Cubin cubin(machine_code->cubin);
+        const auto code = sass::kernel_code(cubin, kernel.name());
         std::optional<bool> all;
         for (const auto mark : marks) {
             const auto one = falls_through(code.instructions(), mark);

@@ -1,8 +1,8 @@
 #include "measure/control/uniform_branches.hpp"
 
-#include "device/machine_code.hpp"
 #include "measure/control/branch_layout.hpp"
 #include "measure/kernel/doubled_timing.hpp"
+#include "sass/machine_code.hpp"
 #include "units/statistics.hpp"
 #include "units/warp.hpp"
 
@@ -67,9 +67,9 @@ void append_group(ptx::KernelBuilder& k, Reg value, Reg addend, int branches, co
 
 /// Conditional branches in the longest piece of code between clock reads.
 int branches_in(const CompiledKernel& kernel) {
-    const auto code = device::decode(device::Cubin(kernel.module().machine_code()->cubin), kernel.name());
+    const auto code = sass::kernel_code(sass::Cubin(kernel.module().machine_code()->cubin), kernel.name());
     const auto ranges = code.between_clock_reads();
-    const auto longest = std::ranges::max_element(ranges, {}, &device::CodeRange::size);
+    const auto longest = std::ranges::max_element(ranges, {}, &sass::CodeRange::size);
     if (longest == ranges.end()) return 0;
     const auto timed = code.instructions().subspan(longest->first, longest->size());
     return static_cast<int>(std::ranges::count_if(
@@ -134,7 +134,7 @@ results::CodeCheck UniformBranches::layout() const {
                                          kBranchGroups * kMany, taken_ ? "none" : "all"),
                              "the compiler moved some of their targets",
                              {}};
-    const auto code = device::decode(device::Cubin(many_.module().machine_code()->cubin), many_.name());
+    const auto code = sass::kernel_code(sass::Cubin(many_.module().machine_code()->cubin), many_.name());
     check.listing = code.listing(code.all());
     return check;
 }

@@ -1,6 +1,6 @@
 #include "measure/kernel/code_check.hpp"
 
-#include "device/machine_code.hpp"
+#include "sass/machine_code.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,9 +12,9 @@
 namespace gputomo::measure {
 namespace {
 
-using device::CodeRange;
-using device::KernelCode;
-using device::MachineInstruction;
+using sass::CodeRange;
+using sass::KernelCode;
+using sass::MachineInstruction;
 
 /// Most instructions between two clock reads besides the operation: waits for the first and last result, loop control,
 /// register copies. The most that ptxas 13.0 produced for sm_75 to sm_120 were 13. A fault in the code (spills, split
@@ -57,7 +57,7 @@ int count_of(const KernelCode& code, CodeRange range, const MachineOperation& op
         std::ranges::count_if(instructions_of(code, range), [&](const auto& i) { return matches(i, operation); }));
 }
 
-std::string text_of(const device::OpcodeCounts& counts) {
+std::string text_of(const sass::OpcodeCounts& counts) {
     std::vector<std::string> parts;
     for (const auto& [name, count] : counts) parts.push_back(fmt::format("{} x {}", count, name));
     return parts.empty() ? "nothing" : fmt::format("{}", fmt::join(parts, ", "));
@@ -213,8 +213,8 @@ results::CodeCheck check_code(const std::optional<device::MachineCode>& code, st
         return check;
     }
     try {
-        const device::Cubin cubin(code->cubin);
-        const KernelCode decoded = device::decode(cubin, kernel);
+        const sass::Cubin cubin(code->cubin);
+        const KernelCode decoded = sass::kernel_code(cubin, kernel);
         const Verdict verdict = std::visit([&](const auto& wanted) { return judge(decoded, wanted); }, expectation);
         check.result = verdict.passed ? results::CodeResult::passed : results::CodeResult::failed;
         check.found = verdict.found;
@@ -230,8 +230,8 @@ std::optional<Expansion> expansion_of(const std::optional<device::MachineCode>& 
                                       int operations) {
     if (!code) return std::nullopt;
     try {
-        const device::Cubin cubin(code->cubin);
-        const KernelCode decoded = device::decode(cubin, kernel);
+        const sass::Cubin cubin(code->cubin);
+        const KernelCode decoded = sass::kernel_code(cubin, kernel);
         const auto sections = longest_sections(decoded);
         if (!sections) return std::nullopt;
         Expansion expansion;

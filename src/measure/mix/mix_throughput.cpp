@@ -1,8 +1,8 @@
 #include "measure/mix/mix_throughput.hpp"
 
-#include "device/machine_code.hpp"
 #include "measure/kernel/device_facts.hpp"
 #include "measure/mix/mix_timeline.hpp"
+#include "sass/machine_code.hpp"
 #include "units/error.hpp"
 #include "units/warp.hpp"
 
@@ -52,10 +52,10 @@ bool moves_vanished(const CompiledKernel& kernel, const MixShape& shape) {
     const int others = 16 + shape.lines() * shape.chains / 4;
     const auto& machine_code = kernel.module().machine_code();
     if (!machine_code) return false;
-    const device::Cubin cubin(machine_code->cubin);
-    if (!device::unsupported_reason(cubin).empty()) return false;
-    const auto code = device::decode(cubin, kernel.name());
-    const auto fits = [&](device::CodeRange loop) {
+    const sass::Cubin cubin(machine_code->cubin);
+    if (!sass::unsupported_reason(cubin).empty()) return false;
+    const auto code = sass::kernel_code(cubin, kernel.name());
+    const auto fits = [&](sass::CodeRange loop) {
         return static_cast<int>(loop.size()) >= shape.instructions() &&
                static_cast<int>(loop.size()) <= shape.instructions() + others;
     };

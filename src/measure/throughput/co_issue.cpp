@@ -129,9 +129,9 @@ CoIssueLoop::CoIssueLoop(device::Device& device, CoIssued other)
 std::optional<double> CoIssueLoop::bank_overlap() const {
     const auto& machine_code = kernel_.module().machine_code();
     if (!machine_code) return std::nullopt;
-    const device::Cubin cubin(machine_code->cubin);
-    if (!device::unsupported_reason(cubin).empty()) return std::nullopt;
-    return register_bank_overlap(device::decode(cubin, kernel_.name()), "FADD", facts_of(other_).opcode);
+    const sass::Cubin cubin(machine_code->cubin);
+    if (!sass::unsupported_reason(cubin).empty()) return std::nullopt;
+    return register_bank_overlap(sass::kernel_code(cubin, kernel_.name()), "FADD", facts_of(other_).opcode);
 }
 
 CoIssueRates CoIssueLoop::rates(int busy, bool others) {

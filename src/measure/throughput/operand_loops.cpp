@@ -1,6 +1,6 @@
 #include "measure/throughput/operand_loops.hpp"
 
-#include "device/machine_code.hpp"
+#include "sass/machine_code.hpp"
 #include "units/error.hpp"
 #include "units/warp.hpp"
 
@@ -98,7 +98,7 @@ struct LoopCode {
     std::size_t others = 0;  ///< instructions that are not multiply-adds
 };
 
-std::vector<LoopCode> loops_in(const device::KernelCode& code) {
+std::vector<LoopCode> loops_in(const sass::KernelCode& code) {
     std::vector<LoopCode> loops;
     for (const auto& range : code.loops()) {
         LoopCode loop;
@@ -192,7 +192,7 @@ std::vector<double> OperandLoops::cycles_of(std::uint32_t iterations) {
 
 std::vector<deduce::OperandLoop> OperandLoops::run() {
     const auto& code = kernel_.module().machine_code();
-    auto loops = code ? loops_in(device::decode(device::Cubin(code->cubin), kernel_.name())) : loops_of(choices_);
+    auto loops = code ? loops_in(sass::kernel_code(sass::Cubin(code->cubin), kernel_.name())) : loops_of(choices_);
     if (loops.size() != choices_.size()) return {};
     const std::size_t others = std::ranges::min(loops, {}, &LoopCode::others).others;
     const auto few = cycles_of(kFewIterations), many = cycles_of(kManyIterations);

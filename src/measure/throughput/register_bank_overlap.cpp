@@ -11,14 +11,12 @@ constexpr int kWord = 4;    ///< bytes of a register
 /// Number of operands in the even and in the odd bank.
 using Banks = std::array<double, 2>;
 
-int field(const device::MachineInstruction& instruction, int bit) {
+int field(const sass::MachineInstruction& instruction, int bit) {
     return static_cast<int>(instruction.low >> bit & 0xff);
 }
-int destination(const device::MachineInstruction& instruction) { return field(instruction, 16); }
+int destination(const sass::MachineInstruction& instruction) { return field(instruction, 16); }
 /// The first source, of arithmetic and of addresses. MUFU has its source in the second field.
-int source(const device::MachineInstruction& instruction) {
-    return field(instruction, instruction.is("MUFU") ? 32 : 24);
-}
+int source(const sass::MachineInstruction& instruction) { return field(instruction, instruction.is("MUFU") ? 32 : 24); }
 
 void count(Banks& banks, int reg, bool wide) {
     if (reg == kNone) return;
@@ -30,7 +28,7 @@ struct Operands {
     Banks read{}, written{};
     double instructions = 0;
 
-    void add(const device::MachineInstruction& instruction) {
+    void add(const sass::MachineInstruction& instruction) {
         ++instructions;
         count(read, source(instruction), instruction.is("LDG"));  // an address of 64 bits
         count(written, destination(instruction), instruction.access_bytes() > kWord);
@@ -43,7 +41,7 @@ double meeting(const Banks& a, double of_a, const Banks& b, double of_b) {
 
 }  // namespace
 
-std::optional<double> register_bank_overlap(const device::KernelCode& code, std::string_view arithmetic,
+std::optional<double> register_bank_overlap(const sass::KernelCode& code, std::string_view arithmetic,
                                             std::string_view other) {
     Operands adds, others;
     for (const auto loop : code.loops())

@@ -336,7 +336,7 @@ std::uint64_t system_address(MachineProgram& program, const std::string& functio
 }
 
 /// Writes addresses into a constant bank. Code of the kernel has the addresses that its instructions have in the cubin.
-void relocate(const device::Cubin& cubin, const std::string& section, MachineProgram& program,
+void relocate(const sass::Cubin& cubin, const std::string& section, MachineProgram& program,
               std::vector<std::uint32_t>& words, const SectionAddress& address_of) {
     for (const auto& relocation : cubin.relocations(section)) {
         if (relocation.type != kAddress64 || relocation.offset + 8 > 4 * words.size())
@@ -374,7 +374,7 @@ constexpr std::uint64_t kDefaultStack = 1024;
 
 bool executes(int sm) { return layout_of(sm) != nullptr; }
 
-MachineProgram prepare(const device::Cubin& cubin, std::string_view kernel, const SectionAddress& address_of) {
+MachineProgram prepare(const sass::Cubin& cubin, std::string_view kernel, const SectionAddress& address_of) {
     MachineProgram program;
     program.kernel = kernel;
     const auto text = cubin.text(kernel);
@@ -385,7 +385,7 @@ MachineProgram prepare(const device::Cubin& cubin, std::string_view kernel, cons
             fmt::format("kernel '{}': its machine code is for sm_{}, whose encoding or constant banks are not known; "
                         "expected machine code for sm_80, sm_86, sm_89 or sm_90, or PTX",
                         kernel, program.sm));
-    const device::KernelInfo info = device::kernel_info(cubin, kernel);
+    const sass::KernelInfo info = sass::kernel_info(cubin, kernel);
     program.parameter_offset = info.parameter_offset;
     program.parameter_bytes = info.parameter_bytes;
     program.parameters = info.parameters;

@@ -1,9 +1,9 @@
 // A kernel's machine code, prepared for execution: what each instruction does is looked up once.
 #pragma once
 
-#include "device/cubin.hpp"
-#include "device/kernel_info.hpp"
+#include "sass/cubin.hpp"
 #include "sass/instruction.hpp"
+#include "sass/kernel_info.hpp"
 
 #include <array>
 #include <cstddef>
@@ -119,7 +119,7 @@ struct MachineProgram {
     int registers = 0;              ///< of a thread, as the compiler says
     std::size_t register_rows = 0;  ///< those that instructions can name, with the words of wide operands
     int max_threads = 0;            ///< most threads of a block that the compiler allows; 0: not limited
-    std::vector<device::KernelInfo::Parameter> parameters;  ///< in order
+    std::vector<sass::KernelInfo::Parameter> parameters;  ///< in order
     /// Static, with those that the system keeps: what the instructions address.
     std::uint64_t shared_bytes = 0;
     /// The part of `shared_bytes` that the system keeps; descriptions count it as `shared.block_overhead`.
@@ -138,7 +138,7 @@ struct MachineProgram {
 
 /// Prepares a kernel. Instructions that cannot be decoded or executed are refused when they are reached. Throws
 /// InputError if the cubin has no such kernel or needs a relocation that is not known.
-[[nodiscard]] MachineProgram prepare(const device::Cubin& cubin, std::string_view kernel,
+[[nodiscard]] MachineProgram prepare(const sass::Cubin& cubin, std::string_view kernel,
                                      const SectionAddress& address_of);
 
 /// "IMAD.WIDE R2, R3, 0x4, R4 at 0x40"

@@ -1,6 +1,6 @@
 #include "cubin_files.hpp"
 
-#include "device/machine_code.hpp"
+#include "sass/machine_code.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string_view>
 
-namespace gputomo::device {
+namespace gputomo::sass {
 namespace {
 
 using ::testing::HasSubstr;
@@ -17,7 +17,7 @@ using testing::read_cubin;
 
 KernelCode kernel(const std::string& name, int sm) {
     const auto bytes = read_cubin(name + ".sm_" + std::to_string(sm));
-    return decode(Cubin(bytes), name);
+    return kernel_code(Cubin(bytes), name);
 }
 
 const MachineInstruction& first(const KernelCode& code, std::string_view name) {
@@ -136,4 +136,4 @@ TEST(MachineCodeTest, CountsNopsBetweenDoublePrecisionOperations) {
 }
 
 }  // namespace
-}  // namespace gputomo::device
+}  // namespace gputomo::sass

@@ -1,13 +1,13 @@
 // What a cubin says about a kernel besides its code.
 #pragma once
 
-#include "device/cubin.hpp"
+#include "sass/cubin.hpp"
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-namespace gputomo::device {
+namespace gputomo::sass {
 
 struct KernelInfo {
     struct Parameter {
@@ -29,4 +29,4 @@ struct KernelInfo {
 /// Whether a function of the cubin is a kernel.
 [[nodiscard]] bool is_kernel(const Cubin& cubin, std::string_view function);
 
-}  // namespace gputomo::device
+}  // namespace gputomo::sass

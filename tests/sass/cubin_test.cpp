@@ -1,7 +1,7 @@
 #include "cubin_files.hpp"
 
-#include "device/cubin.hpp"
-#include "device/machine_code.hpp"
+#include "sass/cubin.hpp"
+#include "sass/machine_code.hpp"
 #include "units/error.hpp"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 #include <optional>
 #include <random>
 
-namespace gputomo::device {
+namespace gputomo::sass {
 namespace {
 
 using ::testing::AllOf;
@@ -27,7 +27,7 @@ std::string trouble(const Bytes& bytes) {
     try {
         const Cubin cubin(bytes);
         for (const auto& kernel : cubin.kernels()) {
-            const auto code = decode(cubin, kernel);
+            const auto code = kernel_code(cubin, kernel);
             static_cast<void>(code.listing(code.all()));
             static_cast<void>(code.loops());
         }
@@ -135,7 +135,7 @@ std::string shown(const Bytes& bytes) {
     const Cubin cubin(bytes);
     std::string text;
     for (const auto& kernel : cubin.kernels())
-        text += kernel + decode(cubin, kernel).listing(decode(cubin, kernel).all());
+        text += kernel + kernel_code(cubin, kernel).listing(kernel_code(cubin, kernel).all());
     return text;
 }
 
@@ -167,4 +167,4 @@ TEST(CubinTest, DamagedCodeIsShownAsItIs) {
 }
 
 }  // namespace
-}  // namespace gputomo::device
+}  // namespace gputomo::sass

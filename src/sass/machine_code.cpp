@@ -1,5 +1,7 @@
-#include "device/machine_code.hpp"
+#include "sass/machine_code.hpp"
 
+#include "sass/code.hpp"
+#include "sass/instruction.hpp"
 #include "sass/special_registers.hpp"
 #include "sass/table.hpp"
 #include "units/error.hpp"
@@ -9,26 +11,19 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace gputomo::device {
+namespace gputomo::sass {
 namespace {
 
 constexpr int kFirstSm = 70;
 constexpr int kLastSm = 121;
 /// From this compute capability on, a branch has the low 8 bits of its distance in a separate field.
 constexpr int kSplitDistanceSm = 90;
-constexpr std::size_t kInstructionBytes = 16;
 constexpr std::uint64_t kAlways = 7;  // predicate PT
 constexpr std::size_t kShortestRun = 3;
 
-std::string_view name_of(const sass::Row& row) {
-    const std::string_view name = sass::facts_of(row).name;
-    return name.empty() ? sass::name_of(row.operation) : name;
-}
-
-std::uint64_t word_at(std::span<const std::byte> bytes, std::size_t offset) {
-    std::uint64_t word = 0;
-    for (std::size_t i = 0; i < 8; ++i) word |= static_cast<std::uint64_t>(bytes[offset + i]) << (8 * i);
-    return word;
+std::string_view name_of(const Row& row) {
+    const std::string_view name = facts_of(row).name;
+    return name.empty() ? name_of(row.operation) : name;
 }
 
 /// Bytes from the end of a branch to its target. The encoded distance is a number of 4-byte words in bits 34 to 81;
@@ -51,12 +46,12 @@ std::optional<std::size_t> branch_target(const MachineInstruction& branch, std::
 }  // namespace
 
 std::string MachineInstruction::name() const {
-    const auto* const row = sass::row_of(opcode());
+    const auto* const row = row_of(opcode());
     return row == nullptr ? fmt::format("{:#05x}", opcode()) : std::string(name_of(*row));
 }
 
 bool MachineInstruction::is(std::string_view opcode_name) const {
-    const auto* const row = sass::row_of(opcode());
+    const auto* const row = row_of(opcode());
     return row != nullptr && name_of(*row) == opcode_name;
 }
 
@@ -67,14 +62,14 @@ bool MachineInstruction::waits() const {
 }
 
 bool MachineInstruction::slow() const {
-    const auto* const row = sass::row_of(opcode());
-    return row != nullptr && sass::facts_of(*row).slow;
+    const auto* const row = row_of(opcode());
+    return row != nullptr && facts_of(*row).slow;
 }
 
 int MachineInstruction::access_bytes() const {
-    const auto* const row = sass::row_of(opcode());
+    const auto* const row = row_of(opcode());
     if (row == nullptr) return 0;
-    const bool accesses = sass::facts_of(*row).what == sass::Class::memory;
+    const bool accesses = facts_of(*row).what == Class::memory;
     if (!accesses || row->modifiers.find("width@73") == std::string_view::npos) return 0;
     constexpr int kBytes[] = {1, 1, 2, 2, 4, 8, 16, 0};  // signed and unsigned bytes and halves, then words
     return kBytes[high >> 9 & 7];
@@ -87,7 +82,7 @@ std::optional<std::uint8_t> MachineInstruction::special_register() const {
 
 bool MachineInstruction::reads_clock() const {
     const auto number = special_register();
-    return number && sass::counts_cycles(*number);
+    return number && counts_cycles(*number);
 }
 
 std::vector<RegisterOperand> MachineInstruction::three_operands() const {
@@ -118,7 +113,7 @@ std::string MachineInstruction::text() const {
     if (target) text += fmt::format(" {:#x}", *target * kInstructionBytes);
     const auto number = special_register();
     if (!number) return text;
-    const auto known = sass::special_register_text(*number);
+    const auto known = special_register_text(*number);
     return text + (known.empty() ? fmt::format(" SR{}", *number) : fmt::format(" {}", known));
 }
 
@@ -172,7 +167,7 @@ std::string unsupported_reason(const Cubin& cubin) {
     return {};
 }
 
-KernelCode decode(const Cubin& cubin, std::string_view kernel) {
+KernelCode kernel_code(const Cubin& cubin, std::string_view kernel) {
     if (const auto reason = unsupported_reason(cubin); !reason.empty()) throw InputError("cubin: " + reason);
     const auto text = cubin.text(kernel);
     if (text.bytes.size() % kInstructionBytes != 0)
@@ -183,12 +178,12 @@ KernelCode decode(const Cubin& cubin, std::string_view kernel) {
     code.name_ = kernel;
     const std::size_t count = text.bytes.size() / kInstructionBytes;
     for (std::size_t i = 0; i < count; ++i) {
-        MachineInstruction instruction{
-            word_at(text.bytes, i * kInstructionBytes), word_at(text.bytes, i * kInstructionBytes + 8), {}};
+        const Word word = word_at(text.bytes, i * kInstructionBytes);
+        MachineInstruction instruction{word.low, word.high, {}};
         if (instruction.is("BRA")) instruction.target = branch_target(instruction, i, count, *cubin.sm());
         code.instructions_.push_back(instruction);
     }
     return code;
 }
 
-}  // namespace gputomo::device
+}  // namespace gputomo::sass

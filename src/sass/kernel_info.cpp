@@ -1,5 +1,6 @@
-#include "device/kernel_info.hpp"
+#include "sass/kernel_info.hpp"
 
+#include "sass/cubin_format.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -9,13 +10,8 @@
 #include <cstring>
 #include <span>
 
-namespace gputomo::device {
+namespace gputomo::sass {
 namespace {
-
-/// Attributes of .nv.info sections (EIATTR_...): a format, a number, and a value or the size of one.
-constexpr std::uint8_t kFormatSized = 4, kMaximalThreads = 0x05, kParameterBank = 0x0a, kMinimalStack = 0x12,
-                       kParameterInfo = 0x17, kRegisterCount = 0x2f;
-constexpr int kParameterSizeBit = 18;
 
 template <class Visit>
 void for_attributes(std::span<const std::byte> info, Visit&& visit) {
@@ -24,7 +20,7 @@ void for_attributes(std::span<const std::byte> info, Visit&& visit) {
         std::uint16_t size = 0;
         std::memcpy(&size, info.data() + at + 2, sizeof size);
         at += 4;
-        if (format != kFormatSized) continue;
+        if (format != kSizedValue) continue;
         if (size > info.size() - at) return;
         visit(attribute, info.subspan(at, size));
         at += size;
@@ -39,15 +35,15 @@ std::uint32_t word_of(std::span<const std::byte> value, std::size_t offset) {
 
 void read_kernel(std::span<const std::byte> section, KernelInfo& info) {
     for_attributes(section, [&](std::uint8_t attribute, std::span<const std::byte> value) {
-        if (attribute == kParameterBank && value.size() >= 8) {
+        if (attribute == kParamCbank && value.size() >= 8) {
             info.parameter_offset = word_of(value, 4) & 0xFFFF;
             info.parameter_bytes = word_of(value, 4) >> 16;
-        } else if (attribute == kParameterInfo && value.size() >= 12) {
+        } else if (attribute == kKparamInfo && value.size() >= 12) {
             const std::size_t ordinal = word_of(value, 4) & 0xFFFF;
             if (ordinal >= info.parameters.size()) info.parameters.resize(ordinal + 1);
             info.parameters[ordinal] = {.offset = word_of(value, 4) >> 16,
                                         .bytes = word_of(value, 8) >> kParameterSizeBit};
-        } else if (attribute == kMaximalThreads && value.size() >= 12) {
+        } else if (attribute == kMaxThreads && value.size() >= 12) {
             info.max_threads = static_cast<int>(word_of(value, 0) * word_of(value, 4) * word_of(value, 8));
         }
     });
@@ -72,11 +68,11 @@ KernelInfo kernel_info(const Cubin& cubin, std::string_view kernel) {
     for_attributes(all->bytes, [&](std::uint8_t attribute, std::span<const std::byte> value) {
         if (value.size() < 8) return;
         const std::size_t symbol = word_of(value, 0);
-        if (attribute == kMinimalStack) info.stack_bytes = std::max<std::uint64_t>(info.stack_bytes, word_of(value, 4));
-        if (attribute == kRegisterCount && symbol < symbols.size() && symbols[symbol].name == kernel)
+        if (attribute == kMinStackSize) info.stack_bytes = std::max<std::uint64_t>(info.stack_bytes, word_of(value, 4));
+        if (attribute == kRegcount && symbol < symbols.size() && symbols[symbol].name == kernel)
             info.registers = static_cast<int>(word_of(value, 4));
     });
     return info;
 }
 
-}  // namespace gputomo::device
+}  // namespace gputomo::sass

@@ -1,5 +1,6 @@
-#include "device/cubin.hpp"
+#include "sass/cubin.hpp"
 
+#include "sass/cubin_format.hpp"
 #include "units/error.hpp"
 
 #include <elf.h>
@@ -12,15 +13,8 @@
 #include <cstring>
 #include <type_traits>
 
-namespace gputomo::device {
+namespace gputomo::sass {
 namespace {
-
-// EI_OSABI and EI_ABIVERSION of cubins. They say where e_flags holds the compute capability: in the lowest byte up to
-// version 7 of the old ABI, in the next byte since.
-constexpr unsigned kOldAbi = 51;
-constexpr unsigned kNewAbi = 65;
-constexpr unsigned kLastOldVersion = 7;
-constexpr unsigned kNewVersion = 8;
 
 constexpr std::string_view kTextPrefix = ".text.";
 
@@ -187,4 +181,4 @@ std::vector<Cubin::Relocation> Cubin::relocations(std::string_view name) const {
 
 std::string Cubin::abi() const { return fmt::format("ELF ABI {}, version {}", abi_, abi_version_); }
 
-}  // namespace gputomo::device
+}  // namespace gputomo::sass

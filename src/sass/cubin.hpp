@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gputomo::device {
+namespace gputomo::sass {
 
 /// Whether code begins as a cubin does, and not as PTX.
 [[nodiscard]] bool is_cubin(std::string_view code);
@@ -76,4 +76,4 @@ private:
     std::vector<Section> sections_;  ///< all, in the order of the file
 };
 
-}  // namespace gputomo::device
+}  // namespace gputomo::sass

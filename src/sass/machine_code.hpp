@@ -1,7 +1,7 @@
 // Decodes the machine code of a kernel far enough to check that the timed instructions are those that were written.
 #pragma once
 
-#include "device/cubin.hpp"
+#include "sass/cubin.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gputomo::device {
+namespace gputomo::sass {
 
 /// A general register that an instruction reads.
 struct RegisterOperand {
@@ -80,17 +80,17 @@ public:
     [[nodiscard]] std::string listing(CodeRange range) const;
 
 private:
-    friend KernelCode decode(const Cubin& cubin, std::string_view kernel);
+    friend KernelCode kernel_code(const Cubin& cubin, std::string_view kernel);
     std::string name_;
     std::vector<MachineInstruction> instructions_;
 };
 
-/// The reason why decode() can't read this cubin's instructions; empty if it can. Compute capability 7.0 introduced the
-/// encoding, and it was checked up to 12.1.
+/// The reason why kernel_code() can't read this cubin's instructions; empty if it can. Compute capability 7.0
+/// introduced the encoding, and it was checked up to 12.1.
 [[nodiscard]] std::string unsupported_reason(const Cubin& cubin);
 
 /// Throws InputError if there is no such kernel, if its code ends within an instruction, or if unsupported_reason() has
 /// a reason.
-[[nodiscard]] KernelCode decode(const Cubin& cubin, std::string_view kernel);
+[[nodiscard]] KernelCode kernel_code(const Cubin& cubin, std::string_view kernel);
 
-}  // namespace gputomo::device
+}  // namespace gputomo::sass
