@@ -185,8 +185,10 @@ double SmMemory::at_unit(const launch::WarpAccess& access, const launch::Touched
     const double own = shares_.atomics->cycles(line, access.atomic_class);
     const double all = own * shares_.atomic_shares[unit];
     const double start = atomic_units_[unit].take(sent, all * scale_) + (all - own) / 2 * scale_;
-    if (!line.again) write_back(bytes, start);
-    return from_l2(granules_of(line, line.sectors), start);
+    // The line is fetched while its unit still serves others. Booked at `start`, a long queue at the unit would keep
+    // DRAM idle until then, because DRAM serves in the order of booking.
+    if (!line.again) write_back(bytes, sent);
+    return std::max(start + rates_.l2_latency, from_l2(granules_of(line, line.sectors), sent));
 }
 
 double SmMemory::atomics_end() const {

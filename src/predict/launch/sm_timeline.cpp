@@ -121,7 +121,8 @@ private:
     /// Puts the warp into the queue with the time at which its next instruction can issue, or ends it.
     void queue_next(std::uint32_t index) {
         ReplayedWarp& warp = warps_[index];
-        if (warp.next == warp.events->size()) return end_warp(index, std::max(warp.issued, warp.memory_done));
+        // A warp ends without waiting for results that it does not use.
+        if (warp.next == warp.events->size()) return end_warp(index, warp.issued);
         fetch(warp);
         const double when = warp.ready(profile_.steps[warp.event().step]);
         // Accesses keep the order of time, because all schedulers share what serves them.
