@@ -61,12 +61,17 @@ public:
     }
 
 private:
-    [[nodiscard]] double active_sms() const { return std::min(rates_.sms, static_cast<double>(profile_.blocks)); }
+    /// How many SMs would have `of_sm` blocks each. What all SMs share is divided among as many: an SM with more blocks
+    /// than others asks for more of it, and goes on alone when the others have ended.
+    [[nodiscard]] double active_sms(double of_sm) const {
+        return std::min(rates_.sms, static_cast<double>(profile_.blocks) / of_sm);
+    }
 
-    /// How many blocks run on a replayed SM.
+    /// How many blocks run on a replayed SM. A launch of several waves ends with the SMs that run the most blocks; each
+    /// of the replayed ones stands for them.
     [[nodiscard]] double blocks_of_sm(std::size_t replayed) const {
         if (!profile_.blocks_of_sms.empty()) return profile_.blocks_of_sms[replayed];
-        const std::uint64_t first = profile_.sms[replayed].front().block;
+        const std::uint64_t first = in_one_wave() ? profile_.sms[replayed].front().block : 0;
         return std::ceil((static_cast<double>(profile_.blocks) - static_cast<double>(first)) / rates_.sms);
     }
 
@@ -99,9 +104,10 @@ private:
     }
 
     [[nodiscard]] Shares shares_of(std::span<const launch::BlockTrace> blocks, double factor) const {
+        const double active = active_sms(factor * static_cast<double>(blocks.size()));
         const TouchedBytes touched = touched_bytes(blocks, rates_.l2_granule);
         const auto& grid = profile_.footprint;
-        const double read_by_sms = touched.read * factor * active_sms();
+        const double read_by_sms = touched.read * factor * active;
         double stored = 0;
         for (const launch::BlockTrace& block : blocks)
             for (const launch::WarpAccess& access : block.accesses)
@@ -115,7 +121,7 @@ private:
         const double evicted = touched_by_grid <= rates_.l2_bytes ? 0
                                : content_.own_share() > 0         ? 1 - room / touched_by_grid
                                                                   : 1 - rates_.l2_bytes / touched_by_grid;
-        return {.active_sms = active_sms(),
+        return {.active_sms = active,
                 .first_of_gpu = read_by_sms > 0 ? std::min(1.0, grid.read / read_by_sms) : 1,
                 .l2_bytes = touched_by_grid > rates_.l2_bytes
                                 ? rates_.l2_bytes * std::min(1.0, touched.read * factor / touched_by_grid)
@@ -153,8 +159,8 @@ private:
         return cycles + each * (sm_blocks - static_cast<double>(blocks.size()));
     }
 
-    /// A grid of one wave ends with its slowest SM. In a larger grid, blocks go to the SM that is free first.
-    /// All SMs then end at about the same time, and the mean over them counts.
+    /// A grid of one wave ends with its slowest SM. In a larger grid, blocks go to the SM that is free first. SMs with
+    /// equally many blocks then end at about the same time, and the mean over them counts.
     [[nodiscard]] bool in_one_wave() const { return to_.waves <= 1; }
 
     [[nodiscard]] double combined(const std::function<double(const SmResult&)>& value) const {
