@@ -26,6 +26,7 @@ struct Cache {
     Integers latency_range;
     Text allocation;
     Text write_policy;
+    Text filling_store;
     Text outstanding_design;
     Integer outstanding_entries;
     Integer outstanding_merge;
@@ -87,6 +88,11 @@ struct Cache {
         visit({.name = "write_policy", .doc = "what a store that hits does",
                .internal = "no experiment measures it yet; it would take traces of stores",
                .choices = {"write-through", "write-back"}}, self.write_policy);
+        visit({.name = "filling_store",
+               .doc = "what a store does to a line that the cache of all SMs is still fetching from memory. It merges "
+                      "with it, or blocks the part of the cache that serves the line until the line is there. Parts "
+                      "are those of accesses.l2_atomic.units; a missing value stands for merges",
+               .choices = {"merges", "blocks"}}, self.filling_store);
         visit({.name = "outstanding_design",
                .doc = "how the cache tracks outstanding misses: miss status holding registers (MSHRs) or a pending "
                       "request table (Lashgar 2015)",

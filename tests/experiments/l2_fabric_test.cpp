@@ -32,7 +32,7 @@ Findings partitions(std::int64_t count) {
     return findings;
 }
 
-Outcome outcome_of(const machine::Machine& machine, const Findings& findings) {
+Outcome fabric_on(const machine::Machine& machine, const Findings& findings) {
     const auto gpu = sim::make_device(machine, {.id = "sim", .seed = 1});
     Context context = quiet_context(*gpu, findings, true);
     return l2_fabric_experiment().run(context);
@@ -42,7 +42,7 @@ TEST(L2Fabric, RateOfASharedWayComesBack) {
     for (const double rate : {16.0, 22.0}) {
         auto machine = two_partitions();
         machine.caches.at("l2").fabric_bytes_per_cycle.set(rate);
-        const auto outcome = outcome_of(machine, partitions(2));
+        const auto outcome = fabric_on(machine, partitions(2));
         ASSERT_EQ(outcome.estimates.size(), 1U);
         EXPECT_EQ(outcome.estimates[0].path, "caches.l2.fabric_bytes_per_cycle");
         ASSERT_TRUE(std::holds_alternative<double>(outcome.estimates[0].value));
@@ -51,14 +51,14 @@ TEST(L2Fabric, RateOfASharedWayComesBack) {
 }
 
 TEST(L2Fabric, SeparateWaysAreReportedAsAbsent) {
-    const auto outcome = outcome_of(two_partitions(), partitions(2));
+    const auto outcome = fabric_on(two_partitions(), partitions(2));
     ASSERT_EQ(outcome.estimates.size(), 1U);
     EXPECT_EQ(outcome.estimates[0].knowledge, Knowledge::absent);
 }
 
 TEST(L2Fabric, CacheOfOnePartIsNotMeasured) {
-    EXPECT_TRUE(outcome_of(two_partitions(), partitions(1)).estimates.empty());
-    EXPECT_TRUE(outcome_of(two_partitions(), {}).estimates.empty());
+    EXPECT_TRUE(fabric_on(two_partitions(), partitions(1)).estimates.empty());
+    EXPECT_TRUE(fabric_on(two_partitions(), {}).estimates.empty());
 }
 
 }  // namespace

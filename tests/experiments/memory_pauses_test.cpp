@@ -17,7 +17,7 @@ machine::Machine shipped(const std::string& name) {
     return machine::load(std::string(GPUTOMO_SOURCE_DIR) + "/machines/" + name + ".json");
 }
 
-Outcome outcome_of(const machine::Machine& machine, const sim::Options& options = {.id = "sim", .seed = 1}) {
+Outcome pauses_on(const machine::Machine& machine, const sim::Options& options = {.id = "sim", .seed = 1}) {
     const auto gpu = sim::make_device(machine, options);
     const Findings findings;
     Context context = quiet_context(*gpu, findings);
@@ -28,7 +28,7 @@ void expect_found(machine::Machine machine, double interval, double time,
                   const sim::Options& options = {.id = "sim", .seed = 1}, double part = 0.01) {
     machine.memory.pause_interval.set(interval);
     machine.memory.pause_time.set(time);
-    const auto outcome = outcome_of(machine, options);
+    const auto outcome = pauses_on(machine, options);
     ASSERT_EQ(outcome.estimates.size(), 2U);
     std::map<std::string, results::Estimate> found;
     for (const auto& estimate : outcome.estimates) found[estimate.path] = estimate;
@@ -62,7 +62,7 @@ TEST(MemoryPausesExperiment, FindsPausesAmongOutliers) {
 TEST(MemoryPausesExperiment, ReportsThatAMemoryHasNoPauses) {
     auto machine = shipped("gtx480");
     machine.memory.pause_interval = {}, machine.memory.pause_time = {};
-    const auto outcome = outcome_of(machine);
+    const auto outcome = pauses_on(machine);
     ASSERT_EQ(outcome.estimates.size(), 2U);
     for (const auto& estimate : outcome.estimates)
         EXPECT_EQ(estimate.knowledge, results::Knowledge::absent) << estimate.path << ": " << estimate.note;

@@ -12,7 +12,7 @@
 namespace gputomo::experiments {
 namespace {
 
-Outcome outcome_of(const machine::Machine& machine, const Findings& findings) {
+Outcome delay_on(const machine::Machine& machine, const Findings& findings) {
     const auto gpu = sim::make_device(machine, {.id = "sim", .seed = 1});
     Context context = quiet_context(*gpu, findings, true);
     return write_delay_experiment().run(context);
@@ -31,7 +31,7 @@ TEST(WriteDelay, OfAMemoryThatKeepsNoWritesBackIsSmall) {
     const auto machine = small_maxwell();
     Findings findings;
     findings.add({.path = "memory.read_bandwidth", .value = *machine.memory.read_bandwidth});
-    const auto outcome = outcome_of(machine, findings);
+    const auto outcome = delay_on(machine, findings);
     const auto& trace = outcome.traces.at(0);
     ASSERT_GE(trace.columns.at(0).values.size(), 5U);
     // An access of four lines and the loop around it.
@@ -44,7 +44,7 @@ TEST(WriteDelay, OfAMemoryThatKeepsNoWritesBackIsSmall) {
 }
 
 TEST(WriteDelay, NamesTheMissingFindings) {
-    const auto outcome = outcome_of(small_maxwell(), {});
+    const auto outcome = delay_on(small_maxwell(), {});
     EXPECT_TRUE(outcome.estimates.empty());
     ASSERT_EQ(outcome.warnings.size(), 1U);
     EXPECT_NE(outcome.warnings[0].find("memory.read_bandwidth"), std::string::npos);

@@ -162,7 +162,7 @@ TEST(SmTimeline, FurtherSlotsOfAnInstructionAreNoInstructions) {
 }
 
 TEST(SmTimeline, StoresAndReadsOfDramShareTheWayThroughTheL2) {
-    Kernel kernel({{.kind = launch::StepKind::global, .stall = 1}, kLoad}, 1, 16);
+    Kernel kernel({{.kind = launch::StepKind::global, .stall = 1}, kLoad, kUse}, 1, 16);
     kernel.touch(0, launch::AccessKind::store);
     SmRates halves = rates();
     halves.stores = {.sm = 0, .gpu = 32};
@@ -175,6 +175,22 @@ TEST(SmTimeline, StoresAndReadsOfDramShareTheWayThroughTheL2) {
     EXPECT_THAT(kernel.run(halves).busy.at(kL2Fabric), DoubleEq(2 * 16 * 128 / 32.0));
     EXPECT_GT(kernel.run(halves).cycles, apart + 16 * 128 / 64.0);
     EXPECT_THAT(kernel.run(halves).used.dram, DoubleEq(16 * 128 / 64.0));
+}
+
+TEST(SmTimeline, StoresToLinesOnTheirWayBlockTheirPartOfTheL2) {
+    // Each store follows the load of its line at once; another load comes later.
+    Kernel kernel({kLoad, {.kind = launch::StepKind::global, .stall = 1}, kLoad, kUse}, 1, 16);
+    kernel.touch(0, launch::AccessKind::load);
+    kernel.touch(1, launch::AccessKind::store);
+    kernel.touch(2, launch::AccessKind::load, 2);
+    SmRates parts = rates();
+    parts.atomic_units.emplace(4, 512, std::array<costs::AtomicCost, 4>{});
+    const double merged = kernel.run(parts).cycles;
+    EXPECT_FALSE(kernel.run(parts).busy.contains(kFilling));
+    parts.stores_block_fills = true;
+    const auto blocked = kernel.run(parts);
+    EXPECT_GT(blocked.busy.at(kFilling), 0);
+    EXPECT_GT(blocked.cycles, merged);
 }
 
 TEST(SmTimeline, PortsOfAnSmToTheL2BelongToItsL1) {

@@ -172,6 +172,37 @@ TEST(Bandwidth, StoresAndReadsOfDramShareTheWayThroughTheL2ButHitsDoNot) {
     EXPECT_GT(rate_of(hits), 80);
 }
 
+/// Loads of the second half of each line, and stores to its first half right behind them.
+Time updates_end(const std::string& behaviour, bool in_place) {
+    auto l2 = make_cache({.scope = "gpu", .line = 128, .sector = 64, .ways = 8, .sets = 16, .latency = 200});
+    l2.write_policy.set("write-back");
+    l2.allocation.set("load-store");
+    if (!behaviour.empty()) l2.filling_store.set(behaviour);
+    auto machine = machine_with({{"l2", l2}});
+    machine::Access& atomics = machine.accesses["l2_atomic"];
+    atomics.units.set(1);
+    atomics.unit_bytes.set(512);
+    for (auto* cost : {&atomics.same_address_cycles, &atomics.part_cycles, &atomics.sector_cycles}) cost->set(1);
+    Rig rig(machine);
+    Time end = 0;
+    for (std::uint64_t i = 0; i < 10; ++i) {
+        const std::uint64_t line = i * 128;
+        end = std::max(end, rig.memory->access({.address = line + 64, .bytes = 64}, 0));
+        (void)rig.memory->access(
+            {.address = in_place ? line : line + (1 << 20), .bytes = 64, .kind = AccessKind::store}, 0);
+    }
+    return end;
+}
+
+TEST(FillingLines, StoresBlockTheirPartOfTheCacheUntilTheLineIsThere) {
+    const Time elsewhere = updates_end("blocks", false);
+    EXPECT_NEAR(updates_end("merges", true), elsewhere, 10);
+    EXPECT_NEAR(updates_end("", true), elsewhere, 10) << "nothing is known of it";
+    EXPECT_GT(updates_end("blocks", true), 5 * elsewhere) << "each of ten lines waits for the one before it";
+}
+
+TEST(FillingLines, OtherBehaviourIsRefused) { EXPECT_THROW((void)updates_end("waits", true), InputError); }
+
 TEST(Bandwidth, PartOfASectorTakesAsLongAsTheWholeOne) {
     auto l2 = make_cache({.scope = "gpu", .ways = 8, .sets = 16, .latency = 200});
     l2.sector.set(64);

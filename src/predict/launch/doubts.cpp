@@ -38,6 +38,9 @@ constexpr double kTlbMisses = 0.05;
 constexpr double kLocalShare = 0.1, kLocalFactor = 1.7;
 /// Share of stored lines that are written in part, and how far off they were on an H200.
 constexpr double kPartialShare = 0.25, kPartialFactor = 1.5;
+/// Share of the time for which stores to lines on their way from DRAM block their parts of the L2, from which on it
+/// changes the time by percents, and how far off such launches were on an H200.
+constexpr double kFillingShare = 0.1, kFillingFactor = 2.1;
 /// A resource that takes this share of the time may limit the launch.
 constexpr double kNearLimit = 0.5;
 
@@ -209,6 +212,17 @@ Doubt partial_writes(const PredictedLaunch& launch) {
         100 * partial / stored, kPartialFactor);
 }
 
+/// Breaks "an SM's own requests show what those of all SMs wait for": in which order the requests of all SMs reach a
+/// part of the L2 decides how often stores block it.
+Doubt filling_stores(const PredictedLaunch& launch) {
+    const double blocked = bound_of(launch, kFilling);
+    if (blocked < kFillingShare * launch.prediction.cycles) return {};
+    return fmt::format(
+        "stores go to lines that are still being fetched from memory, and hold up the L2 for {:.0f}% of the time: the "
+        "prediction may be up to {} times too fast. `gputomo simulate` knows the order in which requests arrive",
+        100 * blocked / launch.prediction.cycles, kFillingFactor);
+}
+
 /// Breaks "the bandwidth of loads applies".
 Doubt assumed_bandwidth(const PredictedLaunch& launch) {
     if (launch.rates.assumptions.empty()) return {};
@@ -224,7 +238,7 @@ Doubt assumed_bandwidth(const PredictedLaunch& launch) {
 std::vector<std::string> doubts_of(const PredictedLaunch& launch) {
     std::vector<std::string> doubts;
     for (const auto doubt : {uneven_sms, slowest_line, far_code, far_constants, beyond_tlb, local_memory,
-                             partial_writes, assumed_bandwidth})
+                             partial_writes, filling_stores, assumed_bandwidth})
         if (auto found = doubt(launch)) doubts.push_back(*std::move(found));
     return doubts;
 }

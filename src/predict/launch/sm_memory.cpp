@@ -13,6 +13,8 @@ std::uint64_t sector_number(const launch::TouchedLine& line, std::uint32_t secto
     return line.line * (launch::kTouchedLineBytes / launch::kTouchedSectorBytes) + sector;
 }
 
+constexpr std::uint32_t kWholeLine = (1U << (launch::kTouchedLineBytes / launch::kTouchedSectorBytes)) - 1;
+
 double bytes_of(std::uint32_t sectors) {
     return static_cast<double>(std::popcount(sectors)) * launch::kTouchedSectorBytes;
 }
@@ -113,6 +115,7 @@ SmMemory::Granules SmMemory::granules_of(const launch::TouchedLine& line, std::u
 
 /// When granules that the SM requests at `start` have arrived from the L2 or DRAM.
 double SmMemory::from_l2(const Granules& granules, double start) {
+    start = std::max(start, filling_.free);
     double done = start + rates_.l2_latency;
     for (const std::uint64_t granule : std::span(granules.number).first(granules.count)) {
         if (const double* const arrival = l2_.find(granule)) {
@@ -164,6 +167,21 @@ double SmMemory::store(const launch::TouchedLine& line, double now) {
     const double weight = line.partial ? partial_store_ : 1;
     const double start = through_fabric(bytes, through(stores_, store_share_, rates_.stores, bytes, now, weight));
     write_back(bytes, start);
+    return behind_fill(line, start);
+}
+
+/// When a store is served that arrives at `now`. While its line is on the way from DRAM, the part of the L2 that serves
+/// the line is blocked. The blocks of all SMs are spread over all parts.
+double SmMemory::behind_fill(const launch::TouchedLine& line, double now) {
+    if (!rates_.stores_block_fills || scale_ == 0) return now;
+    const double start = std::max(now, filling_.free);
+    double there = 0;
+    const Granules granules = granules_of(line, kWholeLine);
+    for (const std::uint64_t granule : std::span(granules.number).first(granules.count))
+        if (const double* const arrival = l2_.find(granule)) there = std::max(there, *arrival - rates_.l2_latency);
+    if (there <= start) return start;
+    const auto parts = static_cast<double>(rates_.atomic_units->count());
+    (void)filling_.take(start, (there - start) * shares_.active_sms / parts);
     return start;
 }
 
@@ -212,6 +230,7 @@ void SmMemory::fill_busy(BusyCycles& busy) const {
     busy[kL2Stores] = std::max(stores_.busy, store_share_.busy);
     busy[kL2Atomics] = std::max(atomics_.busy, atomic_share_.busy);
     if (rates_.l2_fabric > 0) busy[kL2Fabric] = fabric_share_.busy;
+    busy[kFilling] = filling_.busy;
     double most = 0;
     for (const Server& unit : atomic_units_) most = std::max(most, unit.busy);
     if (most == 0) return;

@@ -51,6 +51,7 @@ private:
     double fetch(std::uint64_t granule, double now);
     double through_fabric(double bytes, double now);
     double store(const launch::TouchedLine& line, double now);
+    double behind_fill(const launch::TouchedLine& line, double now);
     double atomic(const launch::WarpAccess& access, const launch::TouchedLine& line, double now);
     /// Like atomic(), where the description knows the units that perform atomics.
     double at_unit(const launch::WarpAccess& access, const launch::TouchedLine& line, double now);
@@ -66,6 +67,7 @@ private:
     RecentGranules l1_, l2_;
     MemoryLoad load_;
     Server loads_, load_share_, stores_, store_share_, atomics_, atomic_share_, fabric_share_, dram_;
+    Server filling_;  ///< parts of the L2 that stores to lines on their way from DRAM block
     std::vector<Server> atomic_units_;
     std::unordered_set<std::uint64_t> seen_;
     std::vector<std::unordered_map<std::uint64_t, double>> pages_;  ///< by TLB: when each entry is there

@@ -65,6 +65,7 @@ void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t s
         rates.l2_granule = static_cast<double>(cache->sector.value_or(32));
         rates.loads = {cache->sm_bytes_per_cycle.value_or(0), cache->bytes_per_cycle.value_or(0)};
         rates.l2_fabric = cache->fabric_bytes_per_cycle.value_or(0);
+        rates.stores_block_fills = cache->filling_store.value_or("merges") == "blocks";
     }
     if (rates.l2_latency == 0) rates.l2_latency = rates.memory_latency;
     if (rates.l1_latency == 0) rates.l1_latency = rates.l2_latency;
@@ -110,6 +111,7 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     rates.stores = bandwidth_of(machine, "l2_store", rates.loads, rates.assumptions);
     rates.atomics = bandwidth_of(machine, "l2_atomic", rates.loads, rates.assumptions);
     rates.atomic_units = costs::atomic_units_of(machine);
+    rates.stores_block_fills = rates.stores_block_fills && rates.atomic_units;
     const auto& memory = machine.memory;
     rates.memory_bandwidth = needed(memory.read_bandwidth, "memory.read_bandwidth", origin) / rates.clock_ghz;
     rates.memory_peak = std::max(rates.memory_bandwidth, memory.peak_bandwidth.value_or(0) / rates.clock_ghz);

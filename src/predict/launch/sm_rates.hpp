@@ -49,9 +49,10 @@ struct SmRates {
     std::optional<costs::AtomicUnits> atomic_units;
     /// The most bytes that are stored or come from DRAM in a cycle, together. 0: not described.
     double l2_fabric = 0;
-    double memory_bandwidth = 0;  ///< bytes that the GPU reads from DRAM in a cycle
-    double memory_peak = 0;       ///< bytes that the pins of DRAM move in a cycle
-    double write_cost = 1;        ///< time of a byte written to DRAM, relative to one that is read
+    bool stores_block_fills = false;  ///< a store to a line that is being fetched blocks the L2's part that serves it
+    double memory_bandwidth = 0;      ///< bytes that the GPU reads from DRAM in a cycle
+    double memory_peak = 0;           ///< bytes that the pins of DRAM move in a cycle
+    double write_cost = 1;            ///< time of a byte written to DRAM, relative to one that is read
     std::vector<ContentionTerm> contention;
     double write_delay = 0;      ///< cycles that writes add to a read, per share of DRAM's time that they take
     double texture_latency = 0;  ///< to data in the first cache of the path

@@ -55,7 +55,8 @@ inline constexpr const char *kIssue = "issue slots", *kRegisterPorts = "register
                             *kStorage = "L1 and shared memory", *kFirstCache = "first-level cache",
                             *kConstants = "constant cache", *kTextures = "texture units", *kL2Loads = "L2 loads",
                             *kL2Stores = "L2 stores", *kL2Atomics = "L2 atomics", *kOneSector = "atomics to one sector",
-                            *kFewSectors = "atomics to few sectors", *kL2Fabric = "L2 fabric", *kDram = "DRAM",
+                            *kFewSectors = "atomics to few sectors", *kL2Fabric = "L2 fabric",
+                            *kFilling = "stores to lines that are being fetched", *kDram = "DRAM",
                             *kBlockStarts = "starts of blocks";
 
 /// Runs `blocks` on one SM that holds `resident` of them at once. A warp issues its instructions in order, as their

@@ -103,6 +103,8 @@ void Builder::read_stores(const machine::Cache& from, CacheLevel& level, const s
                                     far ? "load-store" : "load") == "load-store";
     level.write_back = choice(from.write_policy, where + ".write_policy", {"write-through", "write-back"},
                               far ? "write-back" : "write-through") == "write-back";
+    level.stores_block_fills =
+        far && choice(from.filling_store, where + ".filling_store", {"merges", "blocks"}, "merges") == "blocks";
     if (level.write_back && !far)
         reject(where + ".write_policy", "found \"write-back\"",
                "\"write-through\", because only caches of scope gpu are simulated with write-back");

@@ -29,6 +29,7 @@ struct CacheLevel {
     bool merges_lines = true;                   ///< MSHRs are found by line, PRT entries by warp instruction
     bool allocates_stores = false;
     bool write_back = false;
+    bool stores_block_fills = false;  ///< a store to a line that is being filled blocks the part that serves it
     std::uint32_t partitions = 1;
     double far_extra = 0;           ///< cycles by which a hit in another partition than the SM's own takes longer
     std::uint64_t lines_ahead = 0;  ///< lines that are requested behind one that is

@@ -71,6 +71,7 @@ Time MemoryModel::fetch_block(TransactionState& state, std::size_t depth, const 
     }
     if (!level.sm_ports.empty())
         now = queue(state, level.sm_ports[t.sm], static_cast<double>(range.bytes) * level.cycles_per_sm_byte, now);
+    if (level.stores_block_fills) now = std::max(now, blocked_[atomic_costs_->unit_of(address)]);
     const auto found = tags.lookup(address, sectors, true);
     ++(found.missing == 0 ? level.hits : level.misses);
     TagArray::Line& line = *found.line;

@@ -62,6 +62,8 @@ MemoryModel::MemoryModel(const machine::Machine& machine, const AddressSpace& ad
     if (out_cycles_per_byte_ == 0)
         out_cycles_per_byte_ = cycles_per_byte(stores.sm_bytes_per_cycle, "accesses.l2_store.sm_bytes_per_cycle");
     if (atomic_costs_) units_.assign(atomic_costs_->count(), AtomicUnit{Server(kUnitSlots, true)});
+    for (auto& [name, level] : levels_.caches) level.stores_block_fills = level.stores_block_fills && atomic_costs_;
+    blocked_.assign(units_.size(), 0);
     if (in_cycles_per_byte_ > 0) ports_in_.assign(placement_.sms(), Server(kPortSlots));
     if (out_cycles_per_byte_ > 0) ports_out_.assign(placement_.sms(), Server(kPortSlots));
 }

@@ -93,6 +93,9 @@ private:
     /// the store.
     bool write_to_cache(CacheLevel& level, std::size_t instance, std::uint64_t address, std::uint64_t bytes,
                         double& waited, Time now);
+    /// Cycles for which a store waits until its part of the cache goes on. It blocks the part itself where `line` is
+    /// being filled.
+    double wait_for_part(const CacheLevel& level, const TagArray::Line* line, std::uint64_t physical, Time now);
     double write_to_dram(std::uint64_t physical, std::uint64_t bytes, Time now);
     /// When a store's or an atomic's data have left the SM.
     Time leave(std::uint32_t sm, std::uint64_t bytes, Time now);
@@ -121,6 +124,7 @@ private:
     };
     std::optional<costs::AtomicUnits> atomic_costs_;  ///< empty where the description knows no units
     std::vector<AtomicUnit> units_;
+    std::vector<Time> blocked_;  ///< by unit: until when a fill of one of its lines blocks it
     /// Address and completion of recent atomics, by a hash. Used where there are no units.
     std::vector<std::pair<std::uint64_t, Time>> atomics_;
     NoiseSource noise_;

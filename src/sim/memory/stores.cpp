@@ -39,12 +39,22 @@ bool MemoryModel::write_to_cache(CacheLevel& level, std::size_t instance, std::u
         const auto found = tags.lookup(address, sectors, level.allocates_stores);
         ++(found.missing == 0 ? level.hits : level.misses);
         if (found.evicted_dirty != 0) waited = std::max(waited, write_back(found, tags, now));
+        if (level.stores_block_fills) waited = std::max(waited, wait_for_part(level, found.line, address, now));
         const bool there = found.line != nullptr && (found.line->valid & sectors) == sectors;
         if (there && level.write_back) found.line->dirty |= sectors;
         kept = kept && there && level.write_back;
         address += part;
     }
     return kept;
+}
+
+double MemoryModel::wait_for_part(const CacheLevel& level, const TagArray::Line* line, std::uint64_t physical,
+                                  Time now) {
+    Time& until = blocked_[atomic_costs_->unit_of(physical)];
+    until = std::max(until, now);
+    // The line is there before its data are back in the SM.
+    if (line != nullptr && line->pending != 0) until = std::max(until, line->ready - level.latency.front());
+    return until - now;
 }
 
 Time MemoryModel::store(TransactionState& state, const Range& range, Time now) {
