@@ -38,8 +38,8 @@ constexpr double kTlbMisses = 0.05;
 constexpr double kLocalShare = 0.1, kLocalFactor = 1.7;
 /// Share of stored lines that are written in part, and how far off they were on an H200.
 constexpr double kPartialShare = 0.25, kPartialFactor = 1.5;
-/// Share of the time for which stores to lines on their way from DRAM block their parts of the L2, from which on it
-/// changes the time by percents, and how far off such launches were on an H200.
+/// Share of the time for which stores to lines on their way from DRAM block parts of the L2. From this share on, the
+/// time of a launch is uncertain. The factor is how far off such launches were on an H200.
 constexpr double kFillingShare = 0.1, kFillingFactor = 2.1;
 /// A resource that takes this share of the time may limit the launch.
 constexpr double kNearLimit = 0.5;
@@ -212,8 +212,8 @@ Doubt partial_writes(const PredictedLaunch& launch) {
         100 * partial / stored, kPartialFactor);
 }
 
-/// Breaks "an SM's own requests show what those of all SMs wait for": in which order the requests of all SMs reach a
-/// part of the L2 decides how often stores block it.
+/// Breaks "an SM's own requests show what those of all SMs wait for". How often stores block a part of the L2 depends
+/// on the order in which requests of all SMs reach it.
 Doubt filling_stores(const PredictedLaunch& launch) {
     const double blocked = bound_of(launch, kFilling);
     if (blocked < kFillingShare * launch.prediction.cycles) return {};
