@@ -9,7 +9,7 @@ namespace gputomo::measure {
 namespace {
 
 sass::KernelCode code_of(const std::string& kernel) {
-    const auto bytes = sass::testing::read_cubin(kernel + ".sm_90");
+    const auto bytes = sass::cubin_files::read_cubin(kernel + ".sm_90");
     return sass::kernel_code(sass::Cubin(bytes), kernel);
 }
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace gputomo::sass::testing {
+namespace gputomo::sass::cubin_files {
 
 using Bytes = std::vector<std::byte>;
 
@@ -45,4 +45,4 @@ inline constexpr std::size_t kFlags = offsetof(Elf64_Ehdr, e_flags);
 inline constexpr std::size_t kSectionCount = offsetof(Elf64_Ehdr, e_shnum);
 inline constexpr std::size_t kNameSection = offsetof(Elf64_Ehdr, e_shstrndx);
 
-}  // namespace gputomo::sass::testing
+}  // namespace gputomo::sass::cubin_files

@@ -14,13 +14,13 @@
 namespace gputomo::sass {
 namespace {
 
+using cubin_files::Bytes;
+using cubin_files::patch;
+using cubin_files::peek;
+using cubin_files::read_cubin;
 using ::testing::AllOf;
-using testing::Bytes;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::patch;
-using testing::peek;
-using testing::read_cubin;
 
 /// Reads everything of a cubin and returns the text of the error, or an empty string.
 std::string trouble(const Bytes& bytes) {
@@ -50,20 +50,20 @@ TEST(CubinTest, NamesItsKernelsAndItsTarget) {
 
 TEST(CubinTest, CompilersUpToCuda12KeepTheTargetInTheLowestByte) {
     auto bytes = read_cubin("opcodes.sm_90");
-    patch(bytes, testing::kAbi, 1, 51);
-    patch(bytes, testing::kAbiVersion, 1, 7);
-    patch(bytes, testing::kFlags, 4, 0x005a055a);
+    patch(bytes, cubin_files::kAbi, 1, 51);
+    patch(bytes, cubin_files::kAbiVersion, 1, 7);
+    patch(bytes, cubin_files::kFlags, 4, 0x005a055a);
     EXPECT_EQ(Cubin(bytes).sm(), 90);
     EXPECT_EQ(trouble(bytes), "");
 }
 
 TEST(CubinTest, OlderAndNewerEncodingsAreNotSupported) {
     auto bytes = read_cubin("opcodes.sm_90");
-    patch(bytes, testing::kFlags, 4, 61U << 8);
+    patch(bytes, cubin_files::kFlags, 4, 61U << 8);
     EXPECT_THAT(trouble(bytes), HasSubstr("not supported: sm_61"));
-    patch(bytes, testing::kFlags, 4, 200U << 8);
+    patch(bytes, cubin_files::kFlags, 4, 200U << 8);
     EXPECT_THAT(trouble(bytes), HasSubstr("not supported: sm_200"));
-    patch(bytes, testing::kAbiVersion, 1, 9);
+    patch(bytes, cubin_files::kAbiVersion, 1, 9);
     EXPECT_EQ(Cubin(bytes).sm(), std::nullopt);
     EXPECT_THAT(trouble(bytes), HasSubstr("not supported: ELF ABI 65, version 9"));
 }
@@ -89,29 +89,29 @@ TEST(CubinTest, RefusesOtherFilesWithOffsetAndExpectation) {
     patch(bytes, EI_DATA, 1, ELFDATA2MSB);
     EXPECT_THAT(trouble(bytes), AllOf(HasSubstr("offset 0x5"), HasSubstr("little-endian")));
     bytes = read_cubin("folded.sm_90");
-    patch(bytes, testing::kMachine, 2, 62);
+    patch(bytes, cubin_files::kMachine, 2, 62);
     EXPECT_THAT(trouble(bytes), AllOf(HasSubstr("offset 0x12"), HasSubstr("machine 190"), HasSubstr("found 62")));
 }
 
 TEST(CubinTest, RefusesOffsetsBeyondTheFile) {
     for (const std::uint64_t offset : {std::uint64_t{1} << 40, ~std::uint64_t{0}, ~std::uint64_t{0} - 64}) {
         auto bytes = read_cubin("folded.sm_90");
-        patch(bytes, testing::kSectionTable, 8, offset);
+        patch(bytes, cubin_files::kSectionTable, 8, offset);
         EXPECT_THAT(trouble(bytes), HasSubstr("section table")) << offset;
     }
     auto bytes = read_cubin("folded.sm_90");
-    patch(bytes, testing::kNameSection, 2, 60000);
+    patch(bytes, cubin_files::kNameSection, 2, 60000);
     EXPECT_THAT(trouble(bytes), AllOf(HasSubstr("offset 0x3e"), HasSubstr("found 60000")));
     bytes = read_cubin("folded.sm_90");
-    patch(bytes, testing::kSectionCount, 2, 60000);
+    patch(bytes, cubin_files::kSectionCount, 2, 60000);
     EXPECT_THAT(trouble(bytes), HasSubstr("section table of 3840000 bytes"));
 }
 
 TEST(CubinTest, RefusesPartialInstructions) {
     auto bytes = read_cubin("folded.sm_90");
     const auto text = Cubin(bytes).text("folded");
-    const auto table = peek(bytes, testing::kSectionTable, 8);
-    for (std::uint64_t i = 0; i < peek(bytes, testing::kSectionCount, 2); ++i)
+    const auto table = peek(bytes, cubin_files::kSectionTable, 8);
+    for (std::uint64_t i = 0; i < peek(bytes, cubin_files::kSectionCount, 2); ++i)
         if (const auto header = table + sizeof(Elf64_Shdr) * i;
             peek(bytes, header + offsetof(Elf64_Shdr, sh_offset), 8) == text.offset)
             patch(bytes, header + offsetof(Elf64_Shdr, sh_size), 8, text.bytes.size() - 1);
@@ -122,7 +122,7 @@ TEST(CubinTest, RefusesEveryPrefixThatLacksSections) {
     const auto whole = read_cubin("folded.sm_90");
     // Behind the section table lie the segments, which Cubin does not read.
     const auto end =
-        peek(whole, testing::kSectionTable, 8) + sizeof(Elf64_Shdr) * peek(whole, testing::kSectionCount, 2);
+        peek(whole, cubin_files::kSectionTable, 8) + sizeof(Elf64_Shdr) * peek(whole, cubin_files::kSectionCount, 2);
     for (std::size_t size = 0; size < end; ++size) {
         const auto message = trouble(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
         EXPECT_THAT(message, HasSubstr("offset")) << size << " bytes";

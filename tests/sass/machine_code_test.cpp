@@ -12,8 +12,8 @@
 namespace gputomo::sass {
 namespace {
 
+using cubin_files::read_cubin;
 using ::testing::HasSubstr;
-using testing::read_cubin;
 
 KernelCode kernel(const std::string& name, int sm) {
     const auto bytes = read_cubin(name + ".sm_" + std::to_string(sm));
