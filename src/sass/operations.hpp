@@ -8,7 +8,7 @@ namespace gputomo::sass {
 
 // clang-format off
 #define GPUTOMO_SASS_OPERATIONS(X)                                                                                   \
-    X(ACQBULK) X(ARRIVES) X(ATOM) X(ATOMG) X(ATOMS) X(B2R) X(BAR) X(BMMA) X(BMOV) X(BMSK) X(BPT) X(BRA) X(BREAK)     \
+    X(ACQBULK) X(ARRIVES) X(ATOM) X(ATOMG) X(ATOMS) X(B2R) X(BAR) X(BGMMA) X(BMMA) X(BMOV) X(BMSK) X(BPT) X(BRA) X(BREAK)     \
     X(BREV) X(BRX) X(BSSY) X(BSYNC) X(CALL) X(CCTL) X(CGAERRBAR) X(CLMAD) X(CS2R) X(CS2UR) X(DADD) X(DEPBAR) X(DFMA) \
     X(DMMA) X(DMUL) X(DSETP) X(ELECT) X(ENDCOLLECTIVE) X(ERRBAR) X(EXIT) X(F2F) X(F2FP) X(F2I) X(F2IP) X(FADD)       \
     X(FCHK) X(FENCE) X(FFMA) X(FLO) X(FMNMX) X(FMUL) X(FRND) X(FSEL) X(FSET) X(FSETP) X(HADD2) X(HFMA2) X(HGMMA)     \

@@ -43,12 +43,14 @@ void add_rows(const std::string& code, RowSet& rows) {
     }
 }
 
-/// Rows of the kernels whose results an H200 gave, too (forms_test.cpp).
+/// Rows of the kernels whose results an H200 gave, too (forms_test.cpp, warpgroup_test.cpp).
 RowSet rows_of_gpu() {
     RowSet rows;
-    const auto fatbin = content(kTests / "machine_code/fixtures/forms.fatbin");
-    for (const auto& member : capture::members(std::as_bytes(std::span(fatbin))))
-        add_rows(capture::payload(member), rows);
+    for (const auto* name : {"forms.fatbin", "warpgroup.fatbin"}) {
+        const auto fatbin = content(kTests / "machine_code/fixtures" / name);
+        for (const auto& member : capture::members(std::as_bytes(std::span(fatbin))))
+            if (member.kind == capture::FatbinMember::Kind::cubin) add_rows(capture::payload(member), rows);
+    }
     return rows;
 }
 

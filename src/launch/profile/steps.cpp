@@ -1,7 +1,9 @@
 #include "launch/profile/steps.hpp"
 
+#include "costs/product_groups.hpp"
 #include "sass/code.hpp"
 #include "sass/form.hpp"
+#include "sim/machine_code/warpgroup_shape.hpp"
 #include "sim/sm/machine_code/slots.hpp"
 #include "sim/sm/units/sass_costs.hpp"
 
@@ -44,6 +46,7 @@ StepKind kind_of(const sim::machine_code::Step& step) {
 void set_wait(const sass::Instruction& instruction, ProfiledStep& step) {
     for (const sass::Operand& operand : instruction.operands()) {
         if (operand.kind == sass::OperandKind::scoreboard) step.barrier = operand.reg;
+        if (operand.kind == sass::OperandKind::group_barrier) step.barrier = costs::kProductGroups;
         if (operand.kind == sass::OperandKind::immediate) step.left = static_cast<std::uint32_t>(operand.value);
         if (operand.kind == sass::OperandKind::scoreboard_set) step.waits |= static_cast<std::uint8_t>(operand.value);
     }
@@ -71,6 +74,7 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
         step.waits = control.wait;
         step.written = control.write_barrier;
         step.read = control.read_barrier;
+        if (sim::machine_code::warpgroup::commits_products(from.instruction)) step.written = costs::kProductGroups;
         step.goes_on = step.stall == 1;
         step.slots = sim::compute_slots(from.instruction, cost, file);
         if (step.kind == StepKind::compute) step.reads = sim::operand_reads(from.instruction);

@@ -1,6 +1,7 @@
 // What an SM keeps of a warp and of a block whose instructions it replays.
 #pragma once
 
+#include "costs/product_groups.hpp"
 #include "costs/returning_words.hpp"
 #include "launch/profile/launch_profile.hpp"
 
@@ -13,7 +14,8 @@
 
 namespace gputomo::predict {
 
-inline constexpr std::size_t kDependences = 6;
+/// Dependence barriers of control fields, and that of groups of matrix products.
+inline constexpr std::size_t kDependences = costs::kProductGroups + 1;
 
 struct ReplayedWarp {
     std::uint32_t block = 0;

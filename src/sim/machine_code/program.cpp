@@ -3,6 +3,7 @@
 #include "sass/code.hpp"
 #include "sass/form.hpp"
 #include "sim/machine_code/warp.hpp"
+#include "sim/machine_code/warpgroup_shape.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -238,8 +239,9 @@ std::string refusal_of(const Step& step, const Layout& layout) {
 }
 
 Execute execution_of(Step& step) {
-    for (const auto find : {integer_execution, float_execution, half_execution, conversion_execution, move_execution,
-                            memory_execution, matrix_execution, texture_execution, barrier_execution})
+    for (const auto find :
+         {integer_execution, float_execution, half_execution, conversion_execution, move_execution, memory_execution,
+          matrix_execution, warpgroup_execution, texture_execution, barrier_execution})
         if (const Execute found = find(step)) return found;
     return nullptr;
 }
@@ -251,7 +253,9 @@ std::string_view why_not_executed(const sass::Instruction& instruction) {
         case Operation::HGMMA:
         case Operation::IGMMA:
         case Operation::QGMMA:
-        case Operation::WARPGROUP: return "matrix products of warp groups are not simulated";
+        case Operation::BGMMA:
+            return warpgroup::is_sparse(instruction) ? "products of sparse matrices are not simulated"
+                                                     : "no compiler is known to emit these types for this shape";
         case Operation::UTMALDG:
         case Operation::UTMASTG:
         case Operation::UTMAREDG:

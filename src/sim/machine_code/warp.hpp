@@ -124,6 +124,7 @@ private:
 [[nodiscard]] Execute move_execution(Step& step);
 [[nodiscard]] Execute memory_execution(Step& step);
 [[nodiscard]] Execute matrix_execution(Step& step);
+[[nodiscard]] Execute warpgroup_execution(Step& step);
 [[nodiscard]] Execute texture_execution(Step& step);
 [[nodiscard]] Execute barrier_execution(Step& step);
 

@@ -5,6 +5,7 @@
 #include "sim/exec/lane_fault.hpp"
 #include "sim/machine_code/launch_state.hpp"
 #include "sim/machine_code/refused_instruction.hpp"
+#include "sim/machine_code/warpgroup_shape.hpp"
 #include "sim/sm/machine_code/sass_engine.hpp"
 #include "sim/sm/machine_code/slots.hpp"
 #include "units/error.hpp"
@@ -133,6 +134,7 @@ void SassEngine::find_needs() {
                         .read_barrier = control.read_barrier,
                         .on_cores = cost.on_cores};
         needs.goes_on = needs.stall == 1;
+        needs.commits = machine_code::warpgroup::commits_products(instruction);
         if (needs.kind == SassKind::compute) {
             needs.slots = static_cast<float>(compute_slots(instruction, cost, spec_.operands.file));
             needs.reads = operand_reads(instruction);
@@ -302,6 +304,8 @@ void SassEngine::compute(Warp& warp, const Step& step, std::size_t at, std::uint
     // A unit has read its operands when it has taken the whole warp.
     const double taken = now + (cost.units.empty() ? spec_.scheduler.issue_interval : cost.units.front().interval);
     complete(warp, at, taken, now + cost.last_latency, cost.to_cores);
+    // Products of a warp end in order, so that the last one of a group ends the group.
+    if (needs.commits) warp.barriers.add(costs::kProductGroups, now + cost.last_latency, now + cost.last_latency);
 }
 
 void SassEngine::go(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now) {

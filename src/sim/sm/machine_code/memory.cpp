@@ -212,13 +212,15 @@ void SassEngine::copy_async(Warp& warp, const Step& step, std::size_t at, std::u
     complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), warp.copies_done);
 }
 
-/// DEPBAR waits until a barrier has at most the given number of instructions left, and until others are released.
+/// DEPBAR and WARPGROUP.DEPBAR wait until a barrier has at most the given number of instructions left, and until others
+/// are released.
 void SassEngine::wait_for_barriers(Warp& warp, const Step& step, double now) {
     double when = now;
     std::size_t left = 0;
     int barrier = -1;
     for (const sass::Operand& operand : step.instruction.operands()) {
         if (operand.kind == sass::OperandKind::scoreboard) barrier = operand.reg;
+        if (operand.kind == sass::OperandKind::group_barrier) barrier = costs::kProductGroups;
         if (operand.kind == sass::OperandKind::immediate) left = static_cast<std::size_t>(operand.value);
         if (operand.kind == sass::OperandKind::scoreboard_set)
             when = warp.barriers.released(static_cast<std::uint32_t>(operand.value), false, when);

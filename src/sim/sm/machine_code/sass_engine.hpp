@@ -1,6 +1,7 @@
 // Executes machine code: its instructions on the units of the SMs, held back by their stall counts and barriers.
 #pragma once
 
+#include "costs/product_groups.hpp"
 #include "sim/machine_code/flow.hpp"
 #include "sim/machine_code/paths.hpp"
 #include "sim/machine_code/program.hpp"
@@ -42,16 +43,19 @@ struct SassNeeds {
     float slots = 1;        ///< issue slots of an instruction that accesses no memory
     bool on_cores = false;  ///< runs on the CUDA cores
     bool goes_on = false;   ///< its warp is the first to issue in the next cycle
+    bool commits = false;   ///< ends a group of matrix products
     costs::OperandReads reads{};
     /// Registers that it reads or writes; 0xFF: none. The host fetches them into its caches ahead of the issue.
     std::array<std::uint8_t, 4> touched{sass::kZeroRegister, sass::kZeroRegister, sass::kZeroRegister,
                                         sass::kZeroRegister};
 };
 
-/// The dependence barriers of a warp: when the instructions that were issued with each have completed.
+/// The dependence barriers of a warp, with that of its groups of matrix products: when the instructions that were
+/// issued with each have completed.
 class DependenceBarriers {
 public:
-    static constexpr std::size_t kCount = sass::kScoreboards;
+    static_assert(costs::kProductGroups == sass::kScoreboards);
+    static constexpr std::size_t kCount = costs::kProductGroups + 1;
 
     void start(double now);
     /// An instruction completes at `when`, and for the CUDA cores at `for_cores`.

@@ -1,7 +1,9 @@
 #include "sim/sm/units/sass_costs.hpp"
 
 #include "sass/form.hpp"
+#include "sim/machine_code/warpgroup_shape.hpp"
 #include "sim/memory/description.hpp"
+#include "sim/sm/units/warpgroup_costs.hpp"
 #include "units/warp.hpp"
 
 #include <fmt/format.h>
@@ -25,6 +27,7 @@ public:
     [[nodiscard]] Found find(const sass::Instruction& instruction) const {
         const sass::Facts& facts = *instruction.form->facts;
         if (facts.unit == sass::Unit::none) return {};
+        if (machine_code::warpgroup::multiplies_warpgroup(instruction.operation)) return product(instruction);
         if (facts.unit == sass::Unit::unknown) {
             Found found{.cost = on_unit(sass::name_of(sass::Unit::integer), {})};
             found.cost.units.clear();
@@ -46,6 +49,24 @@ public:
     }
 
 private:
+    /// Each of the four warps keeps the tensor core of its scheduler busy.
+    [[nodiscard]] Found product(const sass::Instruction& instruction) const {
+        Found found{.cost = on_unit(sass::name_of(sass::Unit::tensor), {})};
+        const auto timed = product_cost(machine_, instruction);
+        if (!timed) {
+            found.assumption =
+                fmt::format("unit tensor, at its rate and latency of {:.0f} cycles", found.cost.last_latency);
+            return found;
+        }
+        found.cost.latency = found.cost.last_latency = timed->latency;
+        found.cost.to_cores = 0;
+        // The warp goes on at once: the tensor core reads the registers while it multiplies.
+        found.cost.issue_slots = 1;
+        for (UnitUse& use : found.cost.units) use.interval = timed->interval;
+        found.assumption = timed->assumption;
+        return found;
+    }
+
     /// The described operation, where it is a single machine instruction or of unknown length.
     [[nodiscard]] const machine::Operation* measured(std::string_view like) const {
         if (like.empty()) return nullptr;

@@ -1,0 +1,23 @@
+// The shapes of products of a warp group: HGMMA, QGMMA, IGMMA and BGMMA.
+#pragma once
+
+#include "sass/instruction.hpp"
+
+#include <string>
+
+namespace gputomo::sim::machine_code::warpgroup {
+
+[[nodiscard]] bool multiplies_warpgroup(sass::Operation operation);
+[[nodiscard]] bool is_sparse(const sass::Instruction& instruction);
+/// Whether it ends a group of products (wgmma.commit_group). False where the instruction has no form.
+[[nodiscard]] bool commits_products(const sass::Instruction& instruction);
+/// Whether the rows of A are in registers.
+[[nodiscard]] bool reads_a_from_registers(const sass::Instruction& instruction);
+/// "wgmma.m64n256k16.f32.f16.f16", and ".registers" behind it where A is in registers: the operation of a machine
+/// description that has its cost.
+[[nodiscard]] std::string product_name(const sass::Instruction& instruction);
+/// N and K of m64nNkK.
+[[nodiscard]] int columns_of(const sass::Instruction& instruction);
+[[nodiscard]] int depth_of(const sass::Instruction& instruction);
+
+}  // namespace gputomo::sim::machine_code::warpgroup
