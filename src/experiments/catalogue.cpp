@@ -18,6 +18,7 @@ std::span<const Experiment> catalogue() {
         arithmetic_units_experiment(),
         issue_cost_experiment(),
         tensor_products_experiment(),
+        warpgroup_products_experiment(),
         shared_latency_experiment(),
         shared_throughput_experiment(),
         constant_bandwidth_experiment(),

@@ -13,6 +13,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment issue_experiment();
 [[nodiscard]] Experiment issue_cost_experiment();
 [[nodiscard]] Experiment tensor_products_experiment();
+[[nodiscard]] Experiment warpgroup_products_experiment();
 [[nodiscard]] Experiment shared_latency_experiment();
 [[nodiscard]] Experiment shared_throughput_experiment();
 [[nodiscard]] Experiment caches_experiment();

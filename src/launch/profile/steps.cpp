@@ -74,6 +74,8 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
         step.waits = control.wait;
         step.written = control.write_barrier;
         step.read = control.read_barrier;
+        step.queues = from.instruction.form != nullptr &&
+                      sim::machine_code::warpgroup::multiplies_warpgroup(from.instruction.operation);
         if (sim::machine_code::warpgroup::commits_products(from.instruction)) step.written = costs::kProductGroups;
         step.goes_on = step.stall == 1;
         step.slots = sim::compute_slots(from.instruction, cost, file);

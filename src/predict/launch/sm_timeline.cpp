@@ -149,7 +149,7 @@ private:
         ReplayedWarp& warp = warps_[index];
         const launch::WarpEvent& event = warp.event();
         const launch::ProfiledStep& step = profile_.steps[event.step];
-        if (step.unit >= 0 && !warp.has_unit && event.access != launch::kNotExecuted) {
+        if (step.unit >= 0 && !step.queues && !warp.has_unit && event.access != launch::kNotExecuted) {
             const double start = unit_of(step, warp.scheduler).take(now, step.interval * scale_);
             if (start > now) {
                 // Others issue until the unit is free.
@@ -185,6 +185,10 @@ private:
             return queue_next(index);
         }
         double read = at + std::max(step.interval, rates_.issue_interval), written = at + step.latency;
+        if (step.queues && step.unit >= 0) {
+            written = unit_of(step, warp.scheduler).take(at, step.interval * scale_) + step.latency;
+            read = written;
+        }
         if (event.access != launch::kNoAccess) access(warp, step, event, at, read, written);
         switch (step.kind) {
             case launch::StepKind::constant:

@@ -424,7 +424,7 @@ MachineProgram prepare(const sass::Cubin& cubin, std::string_view kernel, const 
             layout->has_grid_barrier && std::ranges::any_of(step.instruction.operands(), is_grid_barrier);
         for (const Operand& operand : step.instruction.operands())
             if ((operand.kind == OperandKind::reg || operand.has_reg) && operand.reg != sass::kZeroRegister)
-                named = std::max(named, operand.reg + 1);
+                named = std::max(named, operand.reg + warpgroup::registers_of_operand(step.instruction));
     }
     program.registers = std::max(info.registers, named);
     program.register_rows = static_cast<std::size_t>(program.registers) + kWidestOperand;

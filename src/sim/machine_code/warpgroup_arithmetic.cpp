@@ -12,8 +12,8 @@
 namespace gputomo::sim::machine_code::warpgroup {
 namespace {
 
-constexpr int kFactorBits = 10;          // of a factor's fraction: those of half precision
-constexpr int kZeroExponent = -100'000;  // of a number that is zero: below all others
+constexpr int kFactorBits = 10;         // of a factor's fraction: those of half precision
+constexpr int kZeroExponent = -10'000;  // of a number that is zero: below all others, and twice of it has 16 bits
 
 /// How a type of floats is coded.
 struct FloatCode {
@@ -34,36 +34,44 @@ constexpr FloatCode code_of(Element element) {
     }
 }
 
+bool is_special(const FloatCode& code, int exponent, int fraction) {
+    return exponent == (1 << code.exponent) - 1 && (code.has_infinity || fraction == (1 << code.fraction) - 1);
+}
+
 bool is_float(Element element) { return element <= Element::e5m2; }
 bool has_bytes(Element element) { return element == Element::e4m3 || element == Element::e5m2; }
 
-/// Reads one element; false where it is infinite or no number, which `value` then is.
-bool read_float(const FloatCode& code, std::uint32_t bits, Factor& factor, double& value) {
+/// The value of an element, infinite or no number where it is that.
+double value_of(const FloatCode& code, std::uint32_t bits) {
     bits >>= code.dropped;
-    const auto fraction = static_cast<std::int32_t>(bits & ((1U << code.fraction) - 1));
-    const auto exponent = static_cast<std::int32_t>(bits >> code.fraction & ((1U << code.exponent) - 1));
+    const auto fraction = static_cast<int>(bits & ((1U << code.fraction) - 1));
+    const auto exponent = static_cast<int>(bits >> code.fraction & ((1U << code.exponent) - 1));
     const bool negative = (bits >> (code.fraction + code.exponent) & 1) != 0;
-    const int bias = (1 << (code.exponent - 1)) - 1, largest = (1 << code.exponent) - 1;
-    if (exponent == largest && (code.has_infinity || fraction == (1 << code.fraction) - 1)) {
+    const int bias = (1 << (code.exponent - 1)) - 1;
+    double value = 0;
+    if (is_special(code, exponent, fraction))
         value = code.has_infinity && fraction == 0 ? std::numeric_limits<double>::infinity()
                                                    : std::numeric_limits<double>::quiet_NaN();
-        if (negative) value = -value;
-        factor = {0, kZeroExponent};
-        return false;
-    }
-    std::int32_t mantissa = 0;
-    if (exponent != 0) {
-        mantissa = (fraction | 1 << code.fraction) << (kFactorBits - code.fraction);
-        factor.exponent = exponent - bias;
-    } else if (fraction != 0) {
-        mantissa = fraction << (kFactorBits - code.fraction);
-        factor.exponent = 1 - bias;
-    } else {
-        factor.exponent = kZeroExponent;
-    }
-    factor.mantissa = negative ? -mantissa : mantissa;
-    value = mantissa == 0 ? 0 : std::ldexp(factor.mantissa, factor.exponent - kFactorBits);
-    return true;
+    else if (exponent == 0)
+        value = std::ldexp(fraction, 1 - bias - code.fraction);
+    else
+        value = std::ldexp(fraction + (1 << code.fraction), exponent - bias - code.fraction);
+    return negative ? -value : value;
+}
+
+/// Reads element `i` of a line; one that is infinite or no number counts as zero, and the line as not finite.
+void read_float(const FloatCode& code, std::uint32_t bits, bool negated, std::size_t i, Line& line) {
+    bits >>= code.dropped;
+    const auto fraction = static_cast<int>(bits & ((1U << code.fraction) - 1));
+    const auto exponent = static_cast<int>(bits >> code.fraction & ((1U << code.exponent) - 1));
+    const bool negative = ((bits >> (code.fraction + code.exponent) & 1) != 0) != negated;
+    const int bias = (1 << (code.exponent - 1)) - 1;
+    const bool special = is_special(code, exponent, fraction), zero = special || (exponent == 0 && fraction == 0);
+    const int whole = exponent == 0 ? fraction : fraction | 1 << code.fraction;
+    const int mantissa = zero ? 0 : whole << (kFactorBits - code.fraction);
+    line.finite &= !special;
+    line.mantissas[i] = negative ? -mantissa : mantissa;
+    line.exponents[i] = static_cast<std::int16_t>(zero ? kZeroExponent : std::max(exponent, 1) - bias);
 }
 
 /// A mantissa times 2^shift, cut off towards zero.
@@ -107,47 +115,86 @@ int bits_of(Element element) {
 void read_line(Element element, const std::array<std::uint32_t, 8>& words, bool negated, Line& line) {
     line.finite = true;
     if (element == Element::b1) {
-        for (std::size_t i = 0; i < words.size(); ++i) line.integers[i] = static_cast<std::int32_t>(words[i]);
+        for (std::size_t i = 0; i < words.size(); ++i) line.mantissas[i] = static_cast<std::int32_t>(words[i]);
         return;
     }
     const auto bits = static_cast<std::size_t>(bits_of(element)), each = 32 / bits;
     const FloatCode code = code_of(element);
     for (std::size_t i = 0; i < words.size() * each; ++i) {
         const std::uint32_t word = words[i / each] >> (bits * (i % each));
-        if (element == Element::s8) {
-            line.integers[i] = static_cast<std::int8_t>(word);
-        } else if (element == Element::u8) {
-            line.integers[i] = static_cast<std::uint8_t>(word);
-        } else {
-            line.finite &= read_float(code, word, line.factors[i], line.values[i]);
-            if (negated) line.factors[i].mantissa = -line.factors[i].mantissa, line.values[i] = -line.values[i];
-        }
+        if (element == Element::s8)
+            line.mantissas[i] = static_cast<std::int8_t>(word);
+        else if (element == Element::u8)
+            line.mantissas[i] = static_cast<std::uint8_t>(word);
+        else
+            read_float(code, word, negated, i, line);
+    }
+    if (line.finite) return;
+    for (std::size_t i = 0; i < words.size() * each; ++i) {
+        const double value = value_of(code, words[i / each] >> (bits * (i % each)));
+        line.values[i] = negated ? -value : value;
     }
 }
 
+namespace {
+
+/// A product of numbers that are not all finite.
+double special_sum(const Line& a, const Line& b, std::size_t depth, double sum) {
+    const auto value = [](const Line& line, std::size_t k) {
+        return line.finite ? std::ldexp(line.mantissas[k], line.exponents[k] - kFactorBits) : line.values[k];
+    };
+    for (std::size_t k = 0; k < depth; ++k) sum += value(a, k) * value(b, k);
+    return sum;
+}
+
+/// The sum in units of 2^(largest - guard).
+struct Aligned {
+    std::int64_t sum = 0;
+    int largest = kZeroExponent;
+};
+
+template <std::size_t depth, int guard>
+Aligned aligned_sum(const Line& a, const Line& b, const Addend& added) {
+    std::array<std::int16_t, depth> exponents;
+    for (std::size_t k = 0; k < depth; ++k) exponents[k] = static_cast<std::int16_t>(a.exponents[k] + b.exponents[k]);
+    std::int16_t largest = static_cast<std::int16_t>(added.exponent);
+    for (std::size_t k = 0; k < depth; ++k) largest = std::max(largest, exponents[k]);
+    Aligned result{.largest = largest};
+    if (largest <= kZeroExponent / 2) return result;
+    result.sum = shifted(added.mantissa, guard - kAddendBits - (largest - added.exponent));
+    // A product has 22 bits. Cut off further than that, nothing is left of it.
+    constexpr int kUp = std::max(guard - 2 * kFactorBits, 0), kDown = std::max(2 * kFactorBits - guard, 0), kMost = 31;
+    std::int64_t total = 0;
+    for (std::size_t k = 0; k < depth; ++k) {
+        const std::int32_t product = a.mantissas[k] * b.mantissas[k], sign = product >> 31;
+        const std::int32_t magnitude = ((product ^ sign) - sign) << kUp;
+        const std::int32_t kept = magnitude >> std::min(largest - exponents[k] + kDown, kMost);
+        total += (kept ^ sign) - sign;
+    }
+    result.sum += total;
+    return result;
+}
+
+}  // namespace
+
 std::uint32_t float_sum(Element element, Sum type, const Line& a, const Line& b, std::uint32_t sum) {
-    const double before = type == Sum::f16 ? value_of<F16>(static_cast<std::uint16_t>(sum))
+    const double before = type == Sum::f16 ? sim::value_of<F16>(static_cast<std::uint16_t>(sum))
                                            : static_cast<double>(std::bit_cast<float>(sum));
-    const auto depth = static_cast<std::size_t>(256 / bits_of(element));
     if (!a.finite || !b.finite || !std::isfinite(before)) {
-        double special = before;
-        for (std::size_t k = 0; k < depth; ++k) special += a.values[k] * b.values[k];
+        const double special = special_sum(a, b, static_cast<std::size_t>(256 / bits_of(element)), before);
         if (type == Sum::f16) return rounded<F16>(special);
         return result_bits(static_cast<float>(special), false, false);
     }
-    const int guard = has_bytes(element) ? 13 : 25;
+    constexpr int kGuard = 25, kGuardOfBytes = 13;
+    const bool bytes = has_bytes(element);
     const Addend added = addend_of(before);
-    int largest = added.exponent;
-    for (std::size_t k = 0; k < depth; ++k) largest = std::max(largest, a.factors[k].exponent + b.factors[k].exponent);
-    if (largest <= kZeroExponent / 2) return 0;
-    std::int64_t total = shifted(added.mantissa, guard - kAddendBits - (largest - added.exponent));
-    for (std::size_t k = 0; k < depth; ++k) {
-        const std::int64_t product = std::int64_t{a.factors[k].mantissa} * b.factors[k].mantissa;
-        const int below = largest - a.factors[k].exponent - b.factors[k].exponent;
-        if (product != 0) total += shifted(product, guard - 2 * kFactorBits - below);
-    }
-    if (type == Sum::f16) return rounded<F16>(std::ldexp(static_cast<double>(total), largest - guard));
-    return std::bit_cast<std::uint32_t>(cut_off(total, largest - guard, has_bytes(element) ? 14 : 24));
+    const Aligned found = bytes                      ? aligned_sum<32, kGuardOfBytes>(a, b, added)
+                          : element == Element::tf32 ? aligned_sum<8, kGuard>(a, b, added)
+                                                     : aligned_sum<16, kGuard>(a, b, added);
+    if (found.largest <= kZeroExponent / 2) return 0;
+    const int unit = found.largest - (bytes ? kGuardOfBytes : kGuard);
+    if (type == Sum::f16) return rounded<F16>(std::ldexp(static_cast<double>(found.sum), unit));
+    return std::bit_cast<std::uint32_t>(cut_off(found.sum, unit, bytes ? kGuardOfBytes + 1 : 24));
 }
 
 std::uint32_t integer_sum(Element element, const Line& a, const Line& b, std::uint32_t sum, bool saturates) {
@@ -155,11 +202,12 @@ std::uint32_t integer_sum(Element element, const Line& a, const Line& b, std::ui
     if (element == Element::b1) {
         constexpr std::size_t kWords = 8;
         for (std::size_t i = 0; i < kWords; ++i)
-            sum += static_cast<std::uint32_t>(std::popcount(static_cast<std::uint32_t>(a.integers[i] & b.integers[i])));
+            sum +=
+                static_cast<std::uint32_t>(std::popcount(static_cast<std::uint32_t>(a.mantissas[i] & b.mantissas[i])));
         return sum;
     }
     std::int64_t exact = static_cast<std::int32_t>(sum);
-    for (std::size_t k = 0; k < static_cast<std::size_t>(kMostDepth); ++k) exact += a.integers[k] * b.integers[k];
+    for (std::size_t k = 0; k < static_cast<std::size_t>(kMostDepth); ++k) exact += a.mantissas[k] * b.mantissas[k];
     if (!saturates) return static_cast<std::uint32_t>(exact);
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(exact, limits::min(), limits::max()));
 }

@@ -14,19 +14,15 @@ enum class Sum : std::uint8_t { f32, f16, s32 };
 /// Elements of a row of A or a column of B have 32 bytes, or 64 where A is sparse.
 inline constexpr int kMostDepth = 32;
 
+/// A row of A or a column of B: numbers to multiply, or bytes or words.
+///
 /// A finite number is mantissa * 2^(exponent - 10). The mantissa of a normal number is from 2^10 to 2^11. A subnormal
 /// number keeps the smallest exponent of its type, which decides where the sum is cut off.
-struct Factor {
-    std::int32_t mantissa = 0;
-    std::int32_t exponent = 0;
-};
-
-/// A row of A or a column of B: numbers to multiply, or bytes or words.
 struct Line {
-    std::array<Factor, kMostDepth> factors{};
-    std::array<double, kMostDepth> values{};  ///< where not all are finite
-    std::array<std::int32_t, kMostDepth> integers{};
+    std::array<std::int16_t, kMostDepth> exponents{};
+    std::array<std::int32_t, kMostDepth> mantissas{};  ///< or integers
     bool finite = true;
+    std::array<double, kMostDepth> values{};  ///< where not all are finite
 };
 
 [[nodiscard]] int bits_of(Element element);
@@ -36,9 +32,9 @@ void read_line(Element element, const std::array<std::uint32_t, 8>& words, bool 
 
 /// The bits of a new accumulator: `sum` and the products of the elements of a row of A and a column of B.
 ///
-/// Products of floats and the accumulator are cut off at the same place: 25 bits below the largest exponent, or 13
-/// where elements have 8 bits; a product's exponent is the sum of its factors'. The sum is exact. Single precision cuts
-/// it off, to 13 bits of fraction where elements have 8 bits. Half precision rounds it to nearest.
+/// Products of floats and the accumulator are cut off at the same place, 25 bits below the largest exponent. Where
+/// elements have 8 bits, it is 13 bits below. A product's exponent is the sum of its factors'. The sum is exact. Single
+/// precision cuts it off, to 13 bits of fraction where elements have 8 bits. Half precision rounds it to nearest.
 [[nodiscard]] std::uint32_t float_sum(Element element, Sum type, const Line& a, const Line& b, std::uint32_t sum);
 /// Integers wrap, or stay within 32 bits where the product saturates.
 [[nodiscard]] std::uint32_t integer_sum(Element element, const Line& a, const Line& b, std::uint32_t sum,

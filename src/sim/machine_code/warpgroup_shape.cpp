@@ -16,8 +16,10 @@ using sass::Modifier;
 
 /// "64x256x16"
 std::string_view shape_of(const sass::Instruction& instruction) {
-    for (const auto modifier : {Modifier::warpgroup_shape, Modifier::warpgroup_byte_shape,
-                                Modifier::warpgroup_integer_shape, Modifier::warpgroup_bit_shape})
+    for (const auto modifier :
+         {Modifier::warpgroup_shape, Modifier::warpgroup_byte_shape, Modifier::warpgroup_integer_shape,
+          Modifier::warpgroup_bit_shape, Modifier::sparse_group_shape, Modifier::sparse_byte_shape,
+          Modifier::sparse_integer_shape})
         if (instruction.has(modifier)) return sass::text_of(modifier, instruction.value(modifier));
     return {};
 }
@@ -51,6 +53,13 @@ bool commits_products(const sass::Instruction& instruction) {
 bool reads_a_from_registers(const sass::Instruction& instruction) {
     // Operands: accumulators, A, B.
     return instruction.operands()[1].kind == sass::OperandKind::reg;
+}
+
+int registers_of_operand(const sass::Instruction& instruction) {
+    if (instruction.form == nullptr || !multiplies_warpgroup(instruction.operation)) return 1;
+    constexpr int kRegistersOfA = 4;
+    const bool halves = instruction.has(Modifier::accumulator) && instruction.value(Modifier::accumulator) == 0;
+    return std::max(kRegistersOfA, columns_of(instruction) / (halves ? 4 : 2));
 }
 
 std::string product_name(const sass::Instruction& instruction) {

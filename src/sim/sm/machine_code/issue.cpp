@@ -138,7 +138,8 @@ void SassEngine::find_needs() {
         if (needs.kind == SassKind::compute) {
             needs.slots = static_cast<float>(compute_slots(instruction, cost, spec_.operands.file));
             needs.reads = operand_reads(instruction);
-            if (!cost.units.empty()) needs.resource = unit_set_of(unit_spec_, cost);
+            needs.queues = machine_code::warpgroup::multiplies_warpgroup(instruction.operation);
+            if (!cost.units.empty() && !needs.queues) needs.resource = unit_set_of(unit_spec_, cost);
         } else if (instruction.form != nullptr && instruction.form->facts->accesses_shared()) {
             needs.resource = kSharedBanks;
         }
@@ -294,8 +295,24 @@ void SassEngine::complete(Warp& warp, std::size_t at, double read, double writte
     if (needs.read_barrier != sass::kNoBarrier) warp.barriers.add(needs.read_barrier, read, read);
 }
 
+void SassEngine::queue_product(Warp& warp, std::size_t at, double now) {
+    const Cost& cost = kernel_.costs.costs[kernel_.costs.cost_of[at]];
+    double start = now;
+    if (!cost.units.empty()) {
+        const UnitUse& use = cost.units.front();
+        double& free = ports_of(warp.scheduler).free(unit_spec_, use.unit);
+        start = std::max(now, free);
+        free = start + use.interval;
+    }
+    const double done = start + cost.last_latency;
+    complete(warp, at, done, done);
+    // Products of a warp end in order, so that the last one of a group ends the group.
+    if (needs_[at].commits) warp.barriers.add(costs::kProductGroups, done, done);
+}
+
 void SassEngine::compute(Warp& warp, const Step& step, std::size_t at, std::uint32_t, double now) {
     const SassNeeds& needs = needs_[at];
+    if (needs.queues) return queue_product(warp, at, now);
     const Cost& cost = kernel_.costs.costs[kernel_.costs.cost_of[at]];
     if (needs.resource != kNoResource) occupy(unit_spec_, ports_of(warp.scheduler), cost, now);
     const auto slots = static_cast<double>(needs.slots);
@@ -304,8 +321,6 @@ void SassEngine::compute(Warp& warp, const Step& step, std::size_t at, std::uint
     // A unit has read its operands when it has taken the whole warp.
     const double taken = now + (cost.units.empty() ? spec_.scheduler.issue_interval : cost.units.front().interval);
     complete(warp, at, taken, now + cost.last_latency, cost.to_cores);
-    // Products of a warp end in order, so that the last one of a group ends the group.
-    if (needs.commits) warp.barriers.add(costs::kProductGroups, now + cost.last_latency, now + cost.last_latency);
 }
 
 void SassEngine::go(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now) {

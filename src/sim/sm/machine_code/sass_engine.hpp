@@ -43,6 +43,7 @@ struct SassNeeds {
     float slots = 1;        ///< issue slots of an instruction that accesses no memory
     bool on_cores = false;  ///< runs on the CUDA cores
     bool goes_on = false;   ///< its warp is the first to issue in the next cycle
+    bool queues = false;    ///< a product of a warp group: waits for its unit after it has issued
     bool commits = false;   ///< ends a group of matrix products
     costs::OperandReads reads{};
     /// Registers that it reads or writes; 0xFF: none. The host fetches them into its caches ahead of the issue.
@@ -119,6 +120,8 @@ private:
     void execute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     void compute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     void go(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
+    /// Puts a product of a warp group into the queue of its tensor core.
+    void queue_product(Warp& warp, std::size_t at, double now);
     /// The instruction at `at` has read its operands at `read` and written its results at `written`.
     void complete(Warp& warp, std::size_t at, double read, double written, double later_for_cores = 0);
 

@@ -49,21 +49,23 @@ public:
     }
 
 private:
-    /// Each of the four warps keeps the tensor core of its scheduler busy.
+    /// Each of the four warps keeps the tensor core of its scheduler busy. Its part has as many multiplications as an
+    /// mma.m16n8k16 for each eight columns.
     [[nodiscard]] Found product(const sass::Instruction& instruction) const {
         Found found{.cost = on_unit(sass::name_of(sass::Unit::tensor), {})};
-        const auto timed = product_cost(machine_, instruction);
-        if (!timed) {
-            found.assumption =
-                fmt::format("unit tensor, at its rate and latency of {:.0f} cycles", found.cost.last_latency);
-            return found;
-        }
-        found.cost.latency = found.cost.last_latency = timed->latency;
-        found.cost.to_cores = 0;
+        Cost& cost = found.cost;
+        constexpr double kColumns = 8;
+        const double parts = machine_code::warpgroup::columns_of(instruction) / kColumns;
+        ProductCost time{.interval = cost.units.empty() ? 0 : parts * cost.units.front().interval};
+        time.latency = cost.last_latency + time.interval;
+        time.assumption = fmt::format("as {:.0f} mma.m16n8k16", parts);
+        if (const auto timed = product_cost(machine_, instruction)) time = *timed;
+        cost.latency = cost.last_latency = time.latency;
+        cost.to_cores = 0;
         // The warp goes on at once: the tensor core reads the registers while it multiplies.
-        found.cost.issue_slots = 1;
-        for (UnitUse& use : found.cost.units) use.interval = timed->interval;
-        found.assumption = timed->assumption;
+        cost.issue_slots = 1;
+        for (UnitUse& use : cost.units) use.interval = time.interval;
+        found.assumption = time.assumption;
         return found;
     }
 

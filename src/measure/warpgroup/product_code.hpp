@@ -1,0 +1,44 @@
+// Machine code that times matrix products of a warp group. Compilers make none for what a scan asks of a product, and
+// PTX of compute capability 9.0a has no builder here, so that the kernel is put together from instructions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gputomo::measure {
+
+/// Types of accumulators, A and B: "f32.f16.f16".
+[[nodiscard]] const std::vector<std::string>& product_types();
+
+struct ProductShape {
+    std::string types;
+    int columns = 64;  ///< N of m64nNkK
+    bool a_in_registers = false;
+};
+
+/// "wgmma.m64n64k16.f32.f16.f16", with ".registers" where A is in registers: its operation in a machine description.
+[[nodiscard]] std::string operation_of(const ProductShape& shape);
+/// "HGMMA.64x64x16.F32"
+[[nodiscard]] std::string mnemonic_of(const ProductShape& shape);
+
+/// How often the kernel times the products; the first time finds no code in the caches.
+inline constexpr int kProductRounds = 4;
+/// Threads of a block: one warp group.
+inline constexpr int kProductThreads = 128;
+inline constexpr std::string_view kProductKernel = "products";
+/// Cycles by which a wait that has nothing to wait for holds its warp: the stall count of its instruction.
+inline constexpr int kWaitStall = 2;
+
+/// A cubin with the kernel `kProductKernel`: it fills shared memory, and times a group of `count` products and the wait
+/// for them. Parameters: address of the cycles by round and thread (32-bit words), descriptors of A and B, and the mask
+/// of the random words that fill the matrices (0: zeros). Throws InputError for types that no instruction has.
+[[nodiscard]] std::vector<std::byte> product_cubin(const ProductShape& shape, int count);
+
+/// Descriptors of A and B in the kernel's shared memory, without swizzle.
+[[nodiscard]] std::uint64_t product_descriptor_a();
+[[nodiscard]] std::uint64_t product_descriptor_b();
+
+}  // namespace gputomo::measure

@@ -1,0 +1,21 @@
+// Times groups of matrix products of a warp group.
+#pragma once
+
+#include "device/device.hpp"
+#include "measure/warpgroup/product_code.hpp"
+
+namespace gputomo::measure {
+
+struct ProductTime {
+    double latency = 0;   ///< cycles from the issue of a product to the end of a wait for it
+    double interval = 0;  ///< cycles from one product to the next one of the same warp group
+};
+
+/// Whether the device executes products of a warp group: only those of compute capability 9.0 do.
+[[nodiscard]] bool executes_warpgroup_products(const device::Device& device);
+
+/// Times single products and groups of five by one warp group on an otherwise idle GPU. `mask` keeps these bits of the
+/// random words that fill the matrices. Throws DeviceError as launches do.
+[[nodiscard]] ProductTime time_products(device::Device& device, const ProductShape& shape, std::uint32_t mask);
+
+}  // namespace gputomo::measure

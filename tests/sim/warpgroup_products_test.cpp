@@ -1,0 +1,105 @@
+// When matrix products of a warp group begin and end on the simulated SM.
+#include "sass/form.hpp"
+#include "timed_code.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace gputomo::sim {
+namespace warpgroup_products_test {
+namespace {
+
+using namespace timed_code;
+
+constexpr Word kArrive{0x00000000000079c5, 0x000fcc0000000000};   // WARPGROUP.ARRIVE
+constexpr Word kAdds{0x00e00000081879f0, 0x000fe80008700818};     // HGMMA.64x64x16.F32 R24, gdesc[UR8], R24
+constexpr Word kCommits{0x00e00000081879f0, 0x000fe60008000818};  // HGMMA.64x64x16.F32 R24, gdesc[UR8], R24, gsb0
+constexpr Word kWait{0x00008000000079c5, 0x000fe40000010000};     // WARPGROUP.DEPBAR.LE gsb0, 0x0
+constexpr Word kWaitOne{0x00008000000079c5, 0x000fe40000010100};  // WARPGROUP.DEPBAR.LE gsb0, 0x1
+constexpr int kShared = 32768;
+constexpr std::uint32_t kGroup = 128;
+
+constexpr std::int64_t kLatency = 77;
+constexpr double kInterval = 32;
+
+machine::Machine with_products() {
+    auto machine = h200();
+    std::erase_if(machine.operations, [](const auto& row) { return row.first.starts_with("wgmma."); });
+    auto& row = machine.operations["wgmma.m64n64k16.f32.f16.f16"];
+    row.latency.set(kLatency), row.throughput.set(kGroup / kInterval);
+    return machine;
+}
+
+std::uint32_t cycles_of(const std::vector<Word>& body, const machine::Machine& machine = with_products()) {
+    const auto results = Kernel(body, kShared).run(machine, kGroup).results;
+    return std::ranges::max(results);
+}
+
+/// The instruction with another value of a modifier.
+Word with_modifier(const Word& word, sass::Modifier modifier, std::uint8_t value) {
+    return changed(word, [&](sass::Instruction& instruction) {
+        for (std::size_t i = 0; i < instruction.form->modifiers.size(); ++i)
+            if (instruction.form->modifiers[i].modifier == modifier) instruction.modifier_values[i] = value;
+    });
+}
+
+/// The instruction with another number of columns.
+Word with_columns(const Word& word, int columns) {
+    return with_modifier(word, sass::Modifier::warpgroup_shape, static_cast<std::uint8_t>(columns / 8 - 1));
+}
+
+TEST(WarpgroupProducts, EndAfterTheirLatencyWhereAWarpWaits) {
+    // The wait ends with the product, and the clock is read at once.
+    const std::uint32_t issue = kFirst + 6;
+    EXPECT_EQ(cycles_of({kArrive, kCommits, kWait}), issue + kLatency);
+    EXPECT_LT(cycles_of({kArrive, kCommits}), issue + 10);
+}
+
+TEST(WarpgroupProducts, FollowOneAnotherAtTheIntervalOfTheirShape) {
+    const std::uint32_t one = cycles_of({kArrive, kCommits, kWait});
+    EXPECT_EQ(cycles_of({kArrive, kAdds, kAdds, kAdds, kCommits, kWait}), one + 3 * kInterval);
+}
+
+TEST(WarpgroupProducts, RunWhileTheirWarpGoesOn) {
+    std::vector<Word> body{kArrive, kCommits};
+    const std::uint32_t alone = cycles_of({kArrive, kCommits, kWait});
+    for (int i = 0; i < 10; ++i) body.push_back(with(kMultiply, {16, 0, 16, 3}, {.stall = 4}));
+    body.push_back(kWait);
+    EXPECT_EQ(cycles_of(body), alone);
+    for (int i = 0; i < 20; ++i) body.insert(body.end() - 1, with(kMultiply, {16, 0, 16, 3}, {.stall = 4}));
+    EXPECT_GT(cycles_of(body), alone + 20);
+}
+
+TEST(WarpgroupProducts, AreWaitedForByGroups) {
+    const std::vector<Word> all{kArrive, kCommits, kCommits, kWait}, first{kArrive, kCommits, kCommits, kWaitOne};
+    EXPECT_EQ(cycles_of(all), cycles_of(first) + kInterval);
+}
+
+TEST(WarpgroupProducts, BelowTwoTimedShapesTakeTimesOnTheLineBetweenThem) {
+    auto machine = with_products();
+    auto& row = machine.operations["wgmma.m64n256k16.f32.f16.f16"];
+    row.latency.set(173), row.throughput.set(1);
+    const Word wide = with_columns(kCommits, 160);
+    EXPECT_EQ(cycles_of({kArrive, wide, kWait}, machine), kFirst + 6 + (77 + 173) / 2);
+    EXPECT_EQ(cycles_of({kArrive, wide, wide, kWait}, machine), kFirst + 6 + (77 + 173) / 2 + 80);
+}
+
+TEST(WarpgroupProducts, OfOtherTypesSayWhatStandsInForThem) {
+    const Word bfloats = with_modifier(kCommits, sass::Modifier::multiplicand, 1);
+    const auto outcome = Kernel({kArrive, bfloats, kWait}, kShared).run(with_products(), kGroup);
+    EXPECT_EQ(std::ranges::max(outcome.results), kFirst + 6 + kLatency);
+    std::string assumed;
+    for (const auto& row : outcome.code.assumed) assumed += row.operation + ": " + row.assumption + "\n";
+    EXPECT_THAT(assumed, testing::HasSubstr("HGMMA: as wgmma with k16.f32.f16.f16"));
+    // Without any product, those of a warp stand in.
+    auto machine = with_products();
+    machine.operations.erase("wgmma.m64n64k16.f32.f16.f16");
+    const auto plain = Kernel({kArrive, kCommits, kWait}, kShared).run(machine, kGroup);
+    EXPECT_GT(std::ranges::max(plain.results), kFirst + 6 + 40);
+}
+
+}  // namespace
+}  // namespace warpgroup_products_test
+}  // namespace gputomo::sim
