@@ -1,5 +1,5 @@
-// Products of warp groups, against what an H200 gave: fixtures/warpgroup.fatbin has one product a kernel (made by
-// warpgroup_kernels.py), and fixtures/warpgroup.h200 the launches and hashes of the accumulators that they left.
+// Products of warp groups, against what an H200 gave. warpgroup_kernels.py makes fixtures/warpgroup.fatbin, with one
+// product a kernel. fixtures/warpgroup.h200 has the launches and hashes of the accumulators that they left.
 #include "capture/decompress.hpp"
 #include "capture/fatbin.hpp"
 #include "sass/cubin.hpp"
@@ -121,6 +121,27 @@ TEST(Warpgroup, RefusesMatricesBeyondSharedMemoryAndPartsOfAGroup) {
         EXPECT_THAT([&] { static_cast<void>(executed(program, plain(), threads)); },
                     testing::ThrowsMessage<DeviceError>(testing::HasSubstr("of a warp group without all")))
             << threads;
+}
+
+TEST(Warpgroup, RegistersChangeHandsWithinABlock) {
+    const auto code = fixture("registers.cubin");
+    const sass::Cubin cubin(std::as_bytes(std::span(code)));
+    DeviceMemory memory(std::uint64_t{1} << 20);
+    const std::uint64_t out = memory.allocate(1024);
+    std::vector<std::byte> parameters(8);
+    std::memcpy(parameters.data(), &out, sizeof out);
+    FunctionalLaunch launch{.grid = {1}, .block = {256}, .parameters = parameters};
+    const auto none = [](std::string_view) { return std::uint64_t{0}; };
+    const auto changes = prepare(cubin, "changes_hands", none);
+    EXPECT_EQ(changes.registers, 128);
+    static_cast<void>(run(changes, launch, memory));
+    std::array<std::uint32_t, 256> values{};
+    std::memcpy(values.data(), memory.resolve(out, sizeof values), sizeof values);
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], i < kThreads ? 1U : 2U) << i;
+    // Nothing is there to be had.
+    launch.instruction_limit = 10'000;
+    EXPECT_THAT([&] { static_cast<void>(run(prepare(cubin, "waits_forever", none), launch, memory)); },
+                testing::ThrowsMessage<TimeLimitError>(testing::HasSubstr("waits_forever")));
 }
 
 }  // namespace

@@ -55,6 +55,8 @@ void Warp::start(BlockState& its_block, std::uint32_t its_number, std::uint32_t 
     uniform_predicates[sass::kTruePredicate] = kAllLanes;
     convergence = {};
     barrier_result = 0;
+    registers_held = block->program->registers;
+    if (number == 0) block->spare_registers = 0;
     std::ranges::fill(local, std::byte{0});
 }
 

@@ -241,7 +241,7 @@ std::string refusal_of(const Step& step, const Layout& layout) {
 Execute execution_of(Step& step) {
     for (const auto find :
          {integer_execution, float_execution, half_execution, conversion_execution, move_execution, memory_execution,
-          matrix_execution, warpgroup_execution, texture_execution, barrier_execution})
+          matrix_execution, warpgroup_execution, register_count_execution, texture_execution, barrier_execution})
         if (const Execute found = find(step)) return found;
     return nullptr;
 }
@@ -269,8 +269,7 @@ std::string_view why_not_executed(const sass::Instruction& instruction) {
         case Operation::STAS:
         case Operation::UCGABAR_ARV:
         case Operation::UCGABAR_WAIT: return "clusters of blocks are not simulated";
-        case Operation::USETMAXREG:
-        case Operation::USETSHMSZ: return "registers and shared memory do not change hands during a launch";
+        case Operation::USETSHMSZ: return "shared memory does not change hands during a launch";
         case Operation::TEX:
         case Operation::TLD:
         case Operation::TLD4:
@@ -426,8 +425,12 @@ MachineProgram prepare(const sass::Cubin& cubin, std::string_view kernel, const 
             if ((operand.kind == OperandKind::reg || operand.has_reg) && operand.reg != sass::kZeroRegister)
                 named = std::max(named, operand.reg + warpgroup::registers_of_operand(step.instruction));
     }
-    program.registers = std::max(info.registers, named);
-    program.register_rows = static_cast<std::size_t>(program.registers) + kWidestOperand;
+    // Where warps ask for more than they begin with, the compiler says how many that is.
+    const bool asks_for_more = std::ranges::any_of(program.steps, [](const Step& step) {
+        return step.instruction.form != nullptr && step.instruction.operation == Operation::USETMAXREG;
+    });
+    program.registers = asks_for_more && info.registers > 0 ? info.registers : std::max(info.registers, named);
+    program.register_rows = static_cast<std::size_t>(std::max(program.registers, named)) + kWidestOperand;
     // Calls through pointers and recursion may need more than the compiler can tell.
     program.local_bytes = (info.stack_bytes + (calls_unknown_depth(program) ? kDefaultStack : 0) + 15) / 16 * 16;
     for (const auto& relocation : cubin.relocations(fmt::format(".text.{}", kernel))) {

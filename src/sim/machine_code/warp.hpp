@@ -39,6 +39,7 @@ struct BlockState {
     /// By lane: what the last fetch of a texture read.
     std::array<ReadTexels, kWarpSize> texels{};
     std::uint32_t texel_bytes = 1;
+    std::int64_t spare_registers = 0;  ///< of the threads of a warp each, that its warps gave back (USETMAXREG)
     /// Compare-and-swap requests of threads so far, and those that found another value than they expected.
     std::uint64_t swaps = 0, failed_swaps = 0;
 };
@@ -109,6 +110,7 @@ public:
     std::array<std::uint32_t, 8> uniform_predicates{};
     std::array<Row, 16> convergence{};  ///< for each barrier and lane: the lanes that it waits for
     std::uint32_t barrier_result = 0;   ///< of BAR.RED, for B2R
+    std::int64_t registers_held = 0;    ///< of each thread, as USETMAXREG changes them
     std::vector<std::byte> local;       ///< frames of the threads, one after the other
     std::uint64_t local_bytes;          ///< of a frame
 
@@ -125,6 +127,7 @@ private:
 [[nodiscard]] Execute memory_execution(Step& step);
 [[nodiscard]] Execute matrix_execution(Step& step);
 [[nodiscard]] Execute warpgroup_execution(Step& step);
+[[nodiscard]] Execute register_count_execution(Step& step);
 [[nodiscard]] Execute texture_execution(Step& step);
 [[nodiscard]] Execute barrier_execution(Step& step);
 

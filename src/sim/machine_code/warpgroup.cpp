@@ -1,4 +1,5 @@
-// Matrix products of a warp group, four warps: HGMMA, QGMMA, IGMMA and BGMMA, and what orders them.
+// Matrix products of a warp group, four warps: HGMMA, QGMMA, IGMMA and BGMMA, and what orders them. USETMAXREG, which
+// moves registers between warp groups.
 //
 // Warp w of the group multiplies rows 16 w to 16 w + 15 of A by all of B. Both are in shared memory, or the rows of A
 // in the warp's registers. The product is there when the instruction has issued. On a GPU, it is there after
@@ -96,8 +97,8 @@ private:
     bool transposed_;
 };
 
-/// The rows of A that a warp holds in registers, as mma.sync has them: lane 4 g + t has word t of each half of rows g
-/// and g + 8.
+/// The rows of A that a warp holds in registers. As in mma.sync, lane 4 g + t has word t of each half of rows g and
+/// g + 8.
 void rows_in_registers(const Warp& warp, const Step& step, std::array<Words, kRowsOfWarp>& rows) {
     for (int word = 0; word < 4; ++word) {
         const View words = warp.view(step, 0, word);
@@ -243,6 +244,32 @@ Execute warpgroup_execution(Step& step) {
         if (operand.kind == sass::OperandKind::matrix_descriptor) step.address.uniform = operand.uniform;
     step.mode = packed(product);
     return multiply;
+}
+
+namespace {
+
+/// USETMAXREG: a warp gives registers back to its block, or asks for some of them. It gets all that it asks for or
+/// none; the compiler lets it ask again.
+void change_registers(Warp& warp, const Step& step, std::uint32_t /*mask*/) {
+    const std::int64_t wanted = warp.view(step, 0)[0], more = wanted - warp.registers_held;
+    const bool asks = step.mode != 0;
+    if (asks ? more < 0 : more > 0)
+        throw LaneFault(
+            0, fmt::format("a change from {} registers to {}, against its direction,", warp.registers_held, wanted));
+    const bool done = !asks || more <= warp.block->spare_registers;
+    if (done) {
+        warp.block->spare_registers -= more;
+        warp.registers_held = wanted;
+    }
+    if (asks) warp.set_predicate(step.predicate_out[0], done ? 1 : 0, 1);
+}
+
+}  // namespace
+
+Execute register_count_execution(Step& step) {
+    if (step.instruction.operation != sass::Operation::USETMAXREG) return nullptr;
+    step.mode = step.instruction.form->written_predicates > 0 ? 1 : 0;
+    return change_registers;
 }
 
 }  // namespace gputomo::sim::machine_code

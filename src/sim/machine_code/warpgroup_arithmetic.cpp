@@ -82,14 +82,21 @@ std::int64_t shifted(std::int64_t mantissa, int shift) {
     return mantissa < 0 ? -(-mantissa >> -shift) : mantissa >> -shift;
 }
 
-/// sum * 2^exponent as a float with `bits` of mantissa, cut off towards zero.
-float cut_off(std::int64_t sum, int exponent, int bits) {
-    constexpr int kSmallest = -149;
+/// sum * 2^exponent as the bits of a float with `bits` of mantissa, cut off towards zero.
+std::uint32_t cut_off(std::int64_t sum, int exponent, int bits) {
+    constexpr int kFraction = 23, kBias = 127, kLargest = 254;
+    if (sum == 0) return 0;
+    const std::uint32_t sign = sum < 0 ? 1U << 31 : 0;
     const auto magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
-    const int excess = std::max(static_cast<int>(std::bit_width(magnitude)) - bits, kSmallest - exponent);
-    const std::uint64_t kept = excess <= 0 ? magnitude : excess > 62 ? 0 : magnitude >> excess << excess;
-    const double value = std::ldexp(static_cast<double>(kept), exponent);
-    return static_cast<float>(sum < 0 ? -value : value);
+    const int width = static_cast<int>(std::bit_width(magnitude));
+    // Subnormal numbers have fewer bits.
+    const int biased = exponent + width - 1 + kBias, kept = biased > 0 ? bits : bits + biased - 1;
+    if (kept <= 0) return sign;
+    if (biased > kLargest) return sign | (kLargest + 1) << kFraction;
+    const std::uint64_t cut = width > kept ? magnitude >> (width - kept) << (width - kept) : magnitude;
+    const int up = kFraction + 1 - width + std::min(biased - 1, 0);
+    const auto fraction = static_cast<std::uint32_t>(up >= 0 ? cut << up : cut >> -up) & ((1U << kFraction) - 1);
+    return sign | static_cast<std::uint32_t>(std::max(biased, 0)) << kFraction | fraction;
 }
 
 struct Addend {
@@ -98,11 +105,21 @@ struct Addend {
 };
 constexpr int kAddendBits = 23;
 
-Addend addend_of(double value) {
-    if (value == 0) return {};
-    int exponent = 0;
-    const double fraction = std::frexp(value, &exponent);  // from 0.5 to 1
-    return {static_cast<std::int64_t>(std::ldexp(fraction, kAddendBits + 1)), exponent - 1};
+/// A finite number in `exponent_bits` and `fraction_bits`, with a sign above them.
+Addend addend_of(std::uint32_t bits, int exponent_bits, int fraction_bits) {
+    const auto fraction = static_cast<std::int64_t>(bits & ((1U << fraction_bits) - 1));
+    const auto exponent = static_cast<int>(bits >> fraction_bits & ((1U << exponent_bits) - 1));
+    if (exponent == 0 && fraction == 0) return {};
+    const int bias = (1 << (exponent_bits - 1)) - 1;
+    Addend found;
+    if (exponent == 0) {
+        const int width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(fraction)));
+        found = {fraction << (kAddendBits + 1 - width), width - fraction_bits - bias};
+    } else {
+        found = {(fraction | std::int64_t{1} << fraction_bits) << (kAddendBits - fraction_bits), exponent - bias};
+    }
+    if ((bits >> (exponent_bits + fraction_bits) & 1) != 0) found.mantissa = -found.mantissa;
+    return found;
 }
 
 }  // namespace
@@ -187,14 +204,14 @@ std::uint32_t float_sum(Element element, Sum type, const Line& a, const Line& b,
     }
     constexpr int kGuard = 25, kGuardOfBytes = 13;
     const bool bytes = has_bytes(element);
-    const Addend added = addend_of(before);
+    const Addend added = type == Sum::f16 ? addend_of(sum, 5, 10) : addend_of(sum, 8, 23);
     const Aligned found = bytes                      ? aligned_sum<32, kGuardOfBytes>(a, b, added)
                           : element == Element::tf32 ? aligned_sum<8, kGuard>(a, b, added)
                                                      : aligned_sum<16, kGuard>(a, b, added);
     if (found.largest <= kZeroExponent / 2) return 0;
     const int unit = found.largest - (bytes ? kGuardOfBytes : kGuard);
     if (type == Sum::f16) return rounded<F16>(std::ldexp(static_cast<double>(found.sum), unit));
-    return std::bit_cast<std::uint32_t>(cut_off(found.sum, unit, bytes ? kGuardOfBytes + 1 : 24));
+    return cut_off(found.sum, unit, bytes ? kGuardOfBytes + 1 : 24);
 }
 
 std::uint32_t integer_sum(Element element, const Line& a, const Line& b, std::uint32_t sum, bool saturates) {
