@@ -1,6 +1,6 @@
 // A product of half-precision matrices by two warp groups a block: tiles of 128 x 128, four stages of asynchronous
 // copies, rows of 128 bytes with the 128-byte swizzle, sums in single precision.
-#include "../suite.hpp"
+#include "../own/suite.hpp"
 
 #include <cuda_fp16.h>
 
