@@ -58,9 +58,12 @@ TEST(WarpgroupProducts, OfAnotherGpuAreFoundInNoiseAsWell) {
     EXPECT_NEAR(128 / number(outcome, "operations[wgmma.m64n64k32.f32.e4m3.e4m3.registers].throughput"), 47, 1.5);
 }
 
-TEST(WarpgroupProducts, AreNotTimedOnOtherComputeCapabilities) {
+TEST(WarpgroupProducts, AreNotTimedOnGpusThatCannotExecuteThem) {
     const auto machine = sim::completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx980.json")).machine;
     EXPECT_THAT(outcome_of(machine).estimates, ::testing::IsEmpty());
+    auto few_registers = h200();
+    few_registers.topology.registers_per_sm.set(16384);
+    EXPECT_THAT(outcome_of(few_registers).estimates, ::testing::IsEmpty());
 }
 
 TEST(ProductCode, HasTheProductsThatWereAskedFor) {

@@ -28,6 +28,8 @@ struct ProductShape {
 inline constexpr int kProductRounds = 4;
 /// Threads of a block: one warp group.
 inline constexpr int kProductThreads = 128;
+/// Registers of a thread, as they are allocated.
+inline constexpr int kProductRegisters = 160;
 inline constexpr std::string_view kProductKernel = "products";
 /// Cycles by which a wait that has nothing to wait for holds its warp: the stall count of its instruction.
 inline constexpr int kWaitStall = 2;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace gputomo::measure {
@@ -31,7 +32,12 @@ double cycles_of(device::Device& device, const ProductShape& shape, int count, s
 
 }  // namespace
 
-bool executes_warpgroup_products(const device::Device& device) { return device.ptx_target().sm == kCapability; }
+bool executes_warpgroup_products(const device::Device& device) {
+    // Simulated GPUs of this compute capability may have fewer registers than the kernel needs.
+    const auto registers = device.attribute(device::Attribute::max_registers_per_block);
+    return device.ptx_target().sm == kCapability &&
+           (!registers || *registers >= std::int64_t{kProductThreads} * kProductRegisters);
+}
 
 ProductTime time_products(device::Device& device, const ProductShape& shape, std::uint32_t mask) {
     const double none = cycles_of(device, shape, 0, mask), one = cycles_of(device, shape, 1, mask),

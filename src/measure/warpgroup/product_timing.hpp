@@ -11,7 +11,8 @@ struct ProductTime {
     double interval = 0;  ///< cycles from one product to the next one of the same warp group
 };
 
-/// Whether the device executes products of a warp group: only those of compute capability 9.0 do.
+/// Whether the device executes products of a warp group, and has the registers that timing them needs. Only GPUs of
+/// compute capability 9.0 do.
 [[nodiscard]] bool executes_warpgroup_products(const device::Device& device);
 
 /// Times single products and groups of five by one warp group on an otherwise idle GPU. `mask` keeps these bits of the
