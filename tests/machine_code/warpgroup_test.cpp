@@ -1,5 +1,7 @@
-// Products of warp groups, against what an H200 gave. warpgroup_kernels.py makes fixtures/warpgroup.fatbin, with one
-// product a kernel. fixtures/warpgroup.h200 has the launches and hashes of the accumulators that they left.
+// Products of warp groups, against what an H200 gave.
+//
+// warpgroup_kernels.py makes fixtures/warpgroup.fatbin, with one product a kernel. fixtures/warpgroup.h200 has the
+// launches and hashes of the accumulators that they left.
 #include "capture/decompress.hpp"
 #include "capture/fatbin.hpp"
 #include "sass/cubin.hpp"

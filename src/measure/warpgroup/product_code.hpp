@@ -1,5 +1,5 @@
-// Machine code that times matrix products of a warp group. Compilers make none for what a scan asks of a product, and
-// PTX of compute capability 9.0a has no builder here, so that the kernel is put together from instructions.
+// Machine code that times matrix products of a warp group. The kernel is put together from instructions, so that the
+// same code runs on a GPU and on a simulated one.
 #pragma once
 
 #include <cstddef>
