@@ -32,7 +32,8 @@ enum class Class : std::uint8_t {
     texture,
     copy,          ///< from global to shared memory, lane by lane: LDGSTS
     copy_barrier,  ///< completes when the copies before it have: LDGDEPBAR
-    bulk_copy,     ///< from global to shared memory as one piece: UBLKCP
+    bulk_copy,     ///< between global and shared memory as one piece, or a box of a tensor: UBLKCP, UTMALDG
+    bulk_group,    ///< completes when the bulk copies to global memory before it have: UTMACMDFLUSH
     fence,         ///< waits for the warp's accesses to memory
     wait,          ///< waits for dependence barriers: DEPBAR
     sleep,

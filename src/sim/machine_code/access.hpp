@@ -5,7 +5,8 @@
 
 namespace gputomo::sim::machine_code {
 
-enum class Space : std::uint8_t { generic, global, shared, local, constant };
+/// `cluster` is shared memory of any block of the cluster; an observer is told of it as shared memory.
+enum class Space : std::uint8_t { generic, global, shared, local, constant, cluster };
 
 /// An atomic reads and writes.
 enum class Access : std::uint8_t { read, write, atomic };

@@ -1,9 +1,11 @@
-// Barriers in shared memory, which PTX calls mbarrier: SYNCS, ARRIVES, and the bulk copies that end with an arrival.
+// Barriers in shared memory, which PTX calls mbarrier: SYNCS and ARRIVES.
 //
 // The layout of the 64 bits follows from the code that initializes a barrier and that reads a token.
 // Arrivals are counted up to 2^20, so that the carry of the last one changes the phase in bit 63.
 #include "sass/form.hpp"
 #include "sim/exec/lane_fault.hpp"
+#include "sim/machine_code/clusters.hpp"
+#include "sim/machine_code/mbarrier.hpp"
 #include "sim/machine_code/run.hpp"
 #include "sim/machine_code/warp.hpp"
 
@@ -28,12 +30,6 @@ void set_field(std::uint64_t& barrier, int at, std::uint64_t count, std::uint64_
     barrier = (barrier & ~((count - 1) << at)) | (value & (count - 1)) << at;
 }
 
-struct Arrival {
-    std::uint64_t threads = 0;
-    std::uint64_t transactions = 0;  ///< negative, modulo 2^64, where they complete
-    std::uint64_t leaving = 0;       ///< threads that do not take part in later phases
-};
-
 /// The barrier after an arrival. A phase ends when no arrivals and no transactions are left.
 std::uint64_t after(std::uint64_t barrier, const Arrival& arrival) {
     const std::uint64_t arrivals = field(barrier, kArrivalsAt, kCounts) + arrival.threads;
@@ -48,17 +44,9 @@ std::uint64_t after(std::uint64_t barrier, const Arrival& arrival) {
     return barrier;
 }
 
-/// Performs the arrival, and returns the barrier as it was before.
-std::uint64_t arrive(std::byte* at, const Arrival& arrival) {
-    std::uint64_t barrier = 0;
-    std::memcpy(&barrier, at, sizeof barrier);
-    const std::uint64_t changed = after(barrier, arrival);
-    std::memcpy(at, &changed, sizeof changed);
-    return barrier;
-}
-
+/// The barrier may be that of another block of the cluster.
 std::byte* barrier_at(Warp& warp, const Step& step, int lane) {
-    return shared_bytes(warp, step.address, sizeof(std::uint64_t), lane);
+    return cluster_bytes(warp, step.address, kBarrierBytes, lane);
 }
 
 /// The values of Modifier::arrival: how many threads arrive, and what becomes of transactions.
@@ -83,7 +71,7 @@ void arrive_lanes(Warp& warp, const Step& step, std::uint32_t mask) {
     const View operand = warp.view(step, 0);
     std::uint32_t *const low = warp.result(step), *const high = warp.result(step, 1);
     for_lanes(mask, [&](int l) {
-        const std::uint64_t before = arrive(barrier_at(warp, step, l), arrival_of(step.instruction, operand[l]));
+        const std::uint64_t before = arrive_at_barrier(barrier_at(warp, step, l), arrival_of(step.instruction, operand[l]));
         low[l] = static_cast<std::uint32_t>(before);
         high[l] = static_cast<std::uint32_t>(before >> 32);
     });
@@ -119,25 +107,7 @@ void invalidate(Warp&, const Step&, std::uint32_t) {}
 template <bool transaction>
 void arrive_after_copies(Warp& warp, const Step& step, std::uint32_t mask) {
     const Arrival arrival = transaction ? Arrival{.transactions = 0 - std::uint64_t{1}} : Arrival{.threads = 1};
-    for_lanes(mask, [&](int l) { (void)arrive(barrier_at(warp, step, l), arrival); });
-}
-
-/// UBLKCP.S.G: copies units of 16 bytes from global to shared memory, and completes as many bytes of transactions. The
-/// copy is made at once.
-void copy_bulk(Warp& warp, const Step& step, std::uint32_t mask) {
-    constexpr std::uint64_t kUnit = 16;
-    const int lane = std::countr_zero(mask);
-    const auto uniform = [&](const Address& address, std::size_t i) { return warp.uniforms[address.uniform + i]; };
-    const std::uint64_t from = uniform(step.address, 0) | std::uint64_t{uniform(step.address, 1)} << 32;
-    const std::uint64_t bytes = kUnit * warp.view(step, 0)[lane];
-    Address to{.offset = std::int64_t{uniform(step.copy_to, 0)}};
-    const Address barrier{.offset = std::int64_t{uniform(step.copy_to, 1)}};
-    for (std::uint64_t done = 0; done < bytes; done += kUnit) {
-        const std::byte* const source = global_bytes(warp, from + done, kUnit, lane);
-        std::memcpy(shared_bytes(warp, to, kUnit, lane), source, kUnit);
-        to.offset += static_cast<std::int64_t>(kUnit);
-    }
-    (void)arrive(shared_bytes(warp, barrier, sizeof(std::uint64_t), lane), {.transactions = 0 - bytes});
+    for_lanes(mask, [&](int l) { (void)arrive_at_barrier(barrier_at(warp, step, l), arrival); });
 }
 
 bool is_arrival(const sass::Instruction& instruction) {
@@ -146,6 +116,14 @@ bool is_arrival(const sass::Instruction& instruction) {
 }
 
 }  // namespace
+
+std::uint64_t arrive_at_barrier(std::byte* at, const Arrival& arrival) {
+    std::uint64_t barrier = 0;
+    std::memcpy(&barrier, at, sizeof barrier);
+    const std::uint64_t changed = after(barrier, arrival);
+    std::memcpy(at, &changed, sizeof changed);
+    return barrier;
+}
 
 Execute barrier_execution(Step& step) {
     const sass::Instruction& instruction = step.instruction;
@@ -164,14 +142,6 @@ Execute barrier_execution(Step& step) {
                 case 2: return arrive_after_copies<true>;
                 default: return nullptr;
             }
-        case Operation::UBLKCP: {
-            constexpr unsigned kGlobal = 0, kShared = 1;
-            const bool plain = instruction.value(Modifier::copy_to) == kShared &&
-                               instruction.value(Modifier::copy_from) == kGlobal &&
-                               instruction.value(Modifier::multicast) == 0 && step.source_count == 1 &&
-                               step.address.has_uniform && step.copy_to.has_uniform;
-            return plain ? copy_bulk : nullptr;
-        }
         default: return nullptr;
     }
 }

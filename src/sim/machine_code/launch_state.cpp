@@ -29,6 +29,13 @@ std::array<std::vector<std::uint32_t>, 8> constants_of(const MachineProgram& pro
     bank[kLocalWindowWord] = static_cast<std::uint32_t>(kLocalWindow);
     bank[kLocalWindowWord + 1] = static_cast<std::uint32_t>(kLocalWindow >> 32);
     bank[kStackWord] = static_cast<std::uint32_t>(program.local_bytes);
+    if (program.sm >= 90) {
+        constexpr std::size_t kWord = kParametersAddressAt / 4;
+        const std::uint64_t address = kConstantWindow + program.parameter_offset;
+        bank.resize(std::max(bank.size(), kWord + 2));
+        bank[kWord] = static_cast<std::uint32_t>(address);
+        bank[kWord + 1] = static_cast<std::uint32_t>(address >> 32);
+    }
     if (grid_barrier != 0) {
         bank.resize(std::max<std::size_t>(bank.size(), kGridBarrierLower / 4 + 1));
         bank[kGridBarrierLower / 4] = static_cast<std::uint32_t>(grid_barrier);
@@ -38,6 +45,13 @@ std::array<std::vector<std::uint32_t>, 8> constants_of(const MachineProgram& pro
         std::memcpy(reinterpret_cast<std::byte*>(bank.data()) + program.parameter_offset, parameters.data(),
                     parameters.size());
     return constants;
+}
+
+const std::byte* constant_bytes_at(const BlockState& block, std::uint64_t address, std::uint64_t bytes) {
+    const auto& bank = (*block.constants)[0];
+    const std::uint64_t offset = address - kConstantWindow;
+    if (offset >= 4 * bank.size() || offset + bytes > 4 * bank.size()) return nullptr;
+    return reinterpret_cast<const std::byte*>(bank.data()) + offset;
 }
 
 Warp::Warp(const MachineProgram& program)

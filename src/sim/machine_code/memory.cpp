@@ -4,6 +4,7 @@
 #include "sim/exec/half_format.hpp"
 #include "sim/exec/lane_fault.hpp"
 #include "sim/exec/program.hpp"
+#include "sim/machine_code/clusters.hpp"
 #include "sim/machine_code/rounding.hpp"
 #include "sim/machine_code/run.hpp"
 #include "sim/machine_code/warp.hpp"
@@ -28,7 +29,7 @@ std::uint64_t address_at(const Warp& warp, const Address& address, Space space, 
         if (address.wide) base |= std::uint64_t{warp.registers[address.reg + 1U][l]} << 32;
         base *= address.scale;
     }
-    const bool near = space == Space::shared || space == Space::local;
+    const bool near = space == Space::shared || space == Space::local || space == Space::cluster;
     if (address.has_uniform && address.uniform != sass::kZeroUniformRegister) {
         base += warp.uniforms[address.uniform];
         if (!near) base += std::uint64_t{warp.uniforms[address.uniform + 1U]} << 32;
@@ -41,10 +42,13 @@ std::uint64_t address_at(const Warp& warp, const Address& address, Space space, 
 std::byte* bytes_at(Warp& warp, Space space, Access access, std::uint64_t address, std::uint64_t bytes, int lane) {
     warp.block->addresses[static_cast<std::size_t>(lane)] = address;
     std::uint64_t offset = address;
+    bool of_cluster = space == Space::cluster;
+    if (of_cluster) space = Space::shared;
     if (space == Space::generic) {
         space = Space::global;
-        if (address - kSharedWindow < kWindowSize) {
+        if (address - kSharedWindow < kClusterWindowSize) {
             space = Space::shared;
+            of_cluster = true;
             offset = address - kSharedWindow;
         } else if (address - kLocalWindow < kWindowSize) {
             space = Space::local;
@@ -54,8 +58,21 @@ std::byte* bytes_at(Warp& warp, Space space, Access access, std::uint64_t addres
     std::byte* found = nullptr;
     if (space == Space::global) {
         found = warp.block->global->resolve(address, bytes);
+        // Nothing writes the parameters, whatever the type of the pointer.
+        if (found == nullptr && access == Access::read)
+            if (const std::byte* const constant = constant_bytes_at(*warp.block, address, bytes))
+                return const_cast<std::byte*>(constant);
     } else if (space == Space::shared) {
-        if (offset + bytes <= warp.block->shared.size()) found = warp.block->shared.data() + offset;
+        const std::uint32_t bit = 1U << lane;
+        BlockState* block = warp.block;
+        // LDS and its kin reach the block's own memory only, whose addresses may have its rank above them.
+        if (of_cluster)
+            block = shared_place(warp, offset, lane).block;
+        else if (offset / kWindowSize != block->rank && offset >= kWindowSize)
+            block = nullptr;
+        warp.block->remote = block == warp.block ? warp.block->remote & ~bit : warp.block->remote | bit;
+        offset %= kWindowSize;
+        if (block != nullptr && offset + bytes <= block->shared.size()) found = block->shared.data() + offset;
     } else if (offset + bytes <= warp.local_bytes) {
         found = warp.local.data() + static_cast<std::uint64_t>(lane) * warp.local_bytes + offset;
     }
@@ -391,6 +408,10 @@ costs::AtomicClass atomic_class_of(const Step& step) {
 std::byte* shared_bytes(Warp& warp, const Address& address, std::uint64_t bytes, int lane) {
     // Only for global memory does an observer need to know whether an access reads or writes.
     return bytes_at(warp, Space::shared, Access::write, address_at(warp, address, Space::shared, lane), bytes, lane);
+}
+
+std::byte* cluster_bytes(Warp& warp, const Address& address, std::uint64_t bytes, int lane) {
+    return bytes_at(warp, Space::cluster, Access::write, address_at(warp, address, Space::cluster, lane), bytes, lane);
 }
 
 const std::byte* global_bytes(Warp& warp, std::uint64_t address, std::uint64_t bytes, int lane) {

@@ -188,12 +188,13 @@ struct Layout {
     std::uint64_t system_shared = 0;
     std::int64_t shared_window = -1;  ///< where generic addresses of shared memory begin; -1: no constant says it
     bool has_grid_barrier = false;    ///< it is known where the address of a cooperative launch's barrier is
+    bool has_parameters_address = false;  ///< a constant has the generic address of the parameters
 };
 constexpr Layout kLayouts[] = {
-    {80, 0x118, 0x160, 0, kSharedWindowAt, false},
-    {86, 0x118, 0x160, 0, kSharedWindowAt, false},
-    {89, 0x118, 0x160, 0, kSharedWindowAt, false},
-    {90, 0x208, 0x210, 1024, -1, true},
+    {80, 0x118, 0x160, 0, kSharedWindowAt, false, false},
+    {86, 0x118, 0x160, 0, kSharedWindowAt, false, false},
+    {89, 0x118, 0x160, 0, kSharedWindowAt, false, false},
+    {90, 0x208, 0x210, 1024, -1, true, true},
 };
 
 const Layout* layout_of(int sm) {
@@ -206,6 +207,8 @@ bool known_constant(const Layout& layout, std::int64_t offset) {
     constexpr std::int64_t kDimensionsEnd = 0x18, kLocalWindowAt = 0x20, kStackAt = 0x28, kAddressBytes = 8;
     return (offset >= 0 && offset < kDimensionsEnd) || (offset >= kLocalWindowAt && offset < kStackAt + 4) ||
            (offset >= layout.descriptor && offset < layout.descriptor + kAddressBytes) ||
+           (layout.has_parameters_address && offset >= kParametersAddressAt &&
+            offset < kParametersAddressAt + kAddressBytes) ||
            (layout.shared_window >= 0 && offset >= layout.shared_window &&
             offset < layout.shared_window + kAddressBytes) ||
            offset >= layout.parameters;
@@ -241,7 +244,8 @@ std::string refusal_of(const Step& step, const Layout& layout) {
 Execute execution_of(Step& step) {
     for (const auto find :
          {integer_execution, float_execution, half_execution, conversion_execution, move_execution, memory_execution,
-          matrix_execution, warpgroup_execution, register_count_execution, texture_execution, barrier_execution})
+          matrix_execution, warpgroup_execution, register_count_execution, texture_execution, barrier_execution,
+          bulk_copy_execution, tensor_copy_execution, cluster_execution})
         if (const Execute found = find(step)) return found;
     return nullptr;
 }
@@ -256,16 +260,7 @@ std::string_view why_not_executed(const sass::Instruction& instruction) {
         case Operation::BGMMA:
             return warpgroup::is_sparse(instruction) ? "products of sparse matrices are not simulated"
                                                      : "no compiler is known to emit these types for this shape";
-        case Operation::UTMALDG:
-        case Operation::UTMASTG:
-        case Operation::UTMAREDG:
-        case Operation::UTMAPF:
-        case Operation::UTMACCTL:
-        case Operation::UTMACMDFLUSH: return "copies of tensors are not simulated";
-        case Operation::UBLKCP:
-        case Operation::UBLKRED:
-        case Operation::UBLKPF:
-            return "bulk copies other than from global to the block's shared memory are not simulated";
+        case Operation::UBLKRED: return "this reduction does not exist for the type of its elements";
         case Operation::STAS:
         case Operation::UCGABAR_ARV:
         case Operation::UCGABAR_WAIT: return "clusters of blocks are not simulated";

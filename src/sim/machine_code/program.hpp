@@ -109,6 +109,11 @@ inline constexpr std::uint64_t kSystemCode = 0x7ffe'0000'0000;
 /// Where constant bank 0 has the generic address of shared memory on compute capability 8.
 inline constexpr std::int64_t kSharedWindowAt = 0x18;
 
+/// Generic addresses from here on name the bytes of constant bank 0, in which the kernel's parameters are.
+inline constexpr std::uint64_t kConstantWindow = 0x7d00'0000'0000;
+/// Where constant bank 0 has the generic address of the kernel's parameters on compute capability 9.
+inline constexpr std::int64_t kParametersAddressAt = 0x198;
+
 /// Places in constant bank 0 of the words of the address of a cooperative launch's barrier.
 inline constexpr std::int64_t kGridBarrierUpper = 0x44, kGridBarrierLower = 0x48;
 

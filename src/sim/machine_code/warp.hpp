@@ -6,6 +6,7 @@
 #include "sim/exec/sampling.hpp"
 #include "sim/machine_code/access.hpp"
 #include "sim/machine_code/program.hpp"
+#include "sim/machine_code/transfer.hpp"
 #include "sim/memory/device_memory.hpp"
 
 #include <array>
@@ -16,6 +17,7 @@
 namespace gputomo::sim::machine_code {
 
 class Observer;
+struct ClusterState;
 
 inline constexpr std::uint32_t kAllLanes = 0xFFFFFFFF;
 
@@ -40,6 +42,12 @@ struct BlockState {
     std::array<ReadTexels, kWarpSize> texels{};
     std::uint32_t texel_bytes = 1;
     std::int64_t spare_registers = 0;  ///< of the threads of a warp each, that its warps gave back (USETMAXREG)
+    Transfer transfer;                ///< the last bulk copy
+    ClusterState* cluster = nullptr;  ///< nullptr: the block is a cluster of its own
+    std::uint32_t rank = 0;           ///< in its cluster
+    std::uint32_t resident = 0;       ///< the simulated GPU's number of the block
+    /// Lanes whose last access to shared memory went to another block of the cluster.
+    std::uint32_t remote = 0;
     /// Compare-and-swap requests of threads so far, and those that found another value than they expected.
     std::uint64_t swaps = 0, failed_swaps = 0;
 };
@@ -130,6 +138,9 @@ private:
 [[nodiscard]] Execute register_count_execution(Step& step);
 [[nodiscard]] Execute texture_execution(Step& step);
 [[nodiscard]] Execute barrier_execution(Step& step);
+[[nodiscard]] Execute bulk_copy_execution(Step& step);
+[[nodiscard]] Execute tensor_copy_execution(Step& step);
+[[nodiscard]] Execute cluster_execution(Step& step);
 
 /// Finds the registers of TEX, TLD and TLD4, which have two results.
 void read_fetch_operands(Step& step);
@@ -143,6 +154,10 @@ void read_fetch_operands(Step& step);
 
 /// The host's bytes behind an address in shared memory; throws LaneFault where there are none.
 [[nodiscard]] std::byte* shared_bytes(Warp& warp, const Address& address, std::uint64_t bytes, int lane);
+/// The same for an address that may name another block of the cluster.
+[[nodiscard]] std::byte* cluster_bytes(Warp& warp, const Address& address, std::uint64_t bytes, int lane);
+/// The bytes of constant bank 0 that a generic address names; nullptr where it names none.
+[[nodiscard]] const std::byte* constant_bytes_at(const BlockState& block, std::uint64_t address, std::uint64_t bytes);
 /// The host's bytes behind an address in global memory that is read; throws LaneFault where there are none.
 [[nodiscard]] const std::byte* global_bytes(Warp& warp, std::uint64_t address, std::uint64_t bytes, int lane);
 

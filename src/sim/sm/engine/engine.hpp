@@ -22,6 +22,7 @@
 #include "sim/sm/units/operands.hpp"
 #include "sim/sm/units/scheduler.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -115,6 +116,9 @@ protected:
     /// size of a thread's frame.
     AccessTimes time_access(ResidentWarp& warp, std::uint32_t number, WarpAccess access, std::uint64_t local_bytes,
                             double now);
+    /// The launch lasts until `when` at least, and stores drain from there on.
+    void latest_load(double when) { latest_ = std::max(latest_, when); }
+    void latest_store(double when) { latest_store_ = std::max(latest_store_, when); }
     [[nodiscard]] UnitPorts ports_of(std::uint32_t scheduler) {
         return {scheduler_units_[scheduler], sm_units_[schedulers_[scheduler].sm]};
     }

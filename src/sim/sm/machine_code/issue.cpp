@@ -56,6 +56,7 @@ SassKind kind_of(const machine_code::Step& step) {
         case Class::shared_barrier: return SassKind::memory;
         case Class::texture: return SassKind::texture;
         case Class::bulk_copy: return SassKind::bulk_copy;
+        case Class::bulk_group: return SassKind::bulk_group;
         case Class::constant: return SassKind::constant;
         case Class::copy: return SassKind::copy;
         case Class::copy_barrier: return SassKind::copy_barrier;
@@ -111,6 +112,9 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
     of_warps_.reserve(most_warps_);
     states_.resize(blocks_.capacity());
     barriers_complete_.resize(blocks_.capacity());
+    waiters_.resize(blocks_.capacity());
+    bulk_spec_ = bulk_spec_of(setup.machine);
+    bulk_free_.assign(static_cast<std::size_t>(facts_.sms), 0.0);
     const auto& file = spec_.operands.file;
     for (double& slots : load_store_.spec.path_slots) slots = costs::slots_beside_others(slots, file);
     load_store_.spec.shared_slots = costs::slots_beside_others(load_store_.spec.shared_slots, file);
@@ -161,6 +165,7 @@ void SassEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double 
     machine_code::BlockState& state = states_[warp.block];
     if (warp.in_block == 0) {
         barriers_complete_[warp.block].clear();
+        waiters_[warp.block].clear();
         const auto& threads = setup_.launch.block;
         state.program = &program_;
         state.constants = &constants_;
@@ -170,11 +175,13 @@ void SassEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double 
         state.index = block.coordinates;
         state.block = {threads.x, threads.y, threads.z};
         state.sm = block.sm;
+        state.resident = warp.block;
     }
     warp.state.start(state, warp.in_block, lanes);
     warp.paths.start(lanes);
     warp.barriers.start(now);
-    warp.memory_done = warp.copies_done = now;
+    warp.memory_done = warp.copies_done = warp.bulk_read = warp.bulk_done = now;
+    warp.waits_for_phase = false;
     warp.turn = 0;
     warp.running = lanes;
 }
@@ -199,7 +206,7 @@ void SassEngine::fetch_registers(const Warp& warp, const SassNeeds& needs) {
 void SassEngine::prepare(Warp& warp, double now) {
     Scheduler& scheduler = schedulers_[warp.scheduler];
     const machine_code::Path* const path = warp.paths.current();
-    if (path == nullptr) {
+    if (path == nullptr || warp.waits_for_phase) {
         warp.earliest = scheduler.times[warp.position] = kNever;
         return;
     }
@@ -273,7 +280,8 @@ void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint
         case SassKind::memory: return access_memory(warp, at, mask, now);
         case SassKind::constant: return access_constant(warp, step, at, mask, now);
         case SassKind::copy: return copy_async(warp, step, at, mask, now);
-        case SassKind::bulk_copy: return copy_bulk(warp, step, at, now);
+        case SassKind::bulk_copy: return copy_bulk(warp, at, now);
+        case SassKind::bulk_group: return complete(warp, at, std::max(now, warp.bulk_read), warp.bulk_done);
         case SassKind::texture: return fetch_texture(warp, at, mask, now);
         case SassKind::copy_barrier: return complete(warp, at, now, warp.copies_done);
         case SassKind::wait: return wait_for_barriers(warp, step, now);

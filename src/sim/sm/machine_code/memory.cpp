@@ -97,10 +97,15 @@ void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, d
         program_.local_bytes, now);
     warp.memory_done = std::max(warp.memory_done, times.done);
     double written = times.done;
-    if (step.instruction.form->facts->what == sass::Class::shared_barrier)
-        written = std::max(written, use_barrier(warp, step, mask));
+    const bool uses_barrier = step.instruction.form->facts->what == sass::Class::shared_barrier;
+    if (uses_barrier) written = std::max(written, use_barrier(warp, step, mask));
     // The operands are read when the last transaction has left.
     complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), written, times.later_for_cores);
+    if (!uses_barrier) return;
+    if (tries_to_wait(step))
+        wait_for_phase(warp, at, mask);
+    else if (step.predicate_out[0].number == sass::kTruePredicate)
+        check_waiters(warp.block, now);
 }
 
 void SassEngine::access_constant(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now) {
@@ -163,30 +168,6 @@ void SassEngine::fetch_texture(Warp& warp, std::size_t at, std::uint32_t mask, d
     }
     warp.memory_done = std::max(warp.memory_done, done);
     complete(warp, at, free, done);
-}
-
-/// UBLKCP reads global memory as a load of 16 bytes by each lane would, piece by piece.
-void SassEngine::copy_bulk(Warp& warp, const Step& step, std::size_t at, double now) {
-    constexpr std::uint64_t kUnit = 16;
-    const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
-    const auto& uniforms = warp.state.uniforms;
-    const std::size_t from = step.address.uniform;
-    const std::uint64_t address = uniforms[from] | std::uint64_t{uniforms[from + 1]} << 32;
-    MemoryInstruction instruction{.bytes = kUnit, .element_bytes = kUnit, .skips_near = true};
-    auto& addresses = block_state_of_warp_.addresses;
-    double done = now + spec_.scheduler.issue_interval;
-    const std::uint64_t units = warp.state.view(step, 0)[0];
-    for (std::uint64_t first = 0; first < units; first += kWarpSize) {
-        const std::uint64_t lanes = std::min<std::uint64_t>(kWarpSize, units - first);
-        for (std::size_t l = 0; l < lanes; ++l) addresses[l] = address + kUnit * (first + l);
-        const auto mask = static_cast<std::uint32_t>((std::uint64_t{1} << lanes) - 1);
-        const AccessTimes times =
-            time_access(warp, number, {.instruction = instruction, .addresses = addresses, .mask = mask}, 0, now);
-        done = std::max(done, times.done);
-    }
-    double& complete_at = barriers_complete_[warp.block][uniforms[step.copy_to.uniform + std::size_t{1}]];
-    complete_at = std::max(complete_at, done);
-    complete(warp, at, now + spec_.scheduler.issue_interval, done);
 }
 
 /// LDGSTS loads from global memory and stores what it loaded to shared memory. A thread whose predicate does not hold

@@ -7,6 +7,7 @@
 #include "sim/machine_code/program.hpp"
 #include "sim/machine_code/warp.hpp"
 #include "sim/sm/engine/engine.hpp"
+#include "sim/sm/load_store/bulk_copies.hpp"
 
 #include <array>
 #include <cstddef>
@@ -24,7 +25,8 @@ enum class SassKind : std::uint8_t {
     constant,      ///< LDC, ULDC
     copy,          ///< LDGSTS
     copy_barrier,  ///< LDGDEPBAR
-    bulk_copy,     ///< UBLKCP
+    bulk_copy,     ///< UBLKCP, UTMALDG and their kin
+    bulk_group,    ///< UTMACMDFLUSH
     texture,       ///< TEX, TLD, TLD4
     fence,         ///< waits for the warp's accesses to memory
     wait,          ///< DEPBAR
@@ -96,6 +98,9 @@ private:
         DependenceBarriers barriers;
         double memory_done = 0;     ///< completion of all accesses to memory so far, for fences
         double copies_done = 0;     ///< completion of all LDGSTS so far
+        double bulk_read = 0;       ///< the sources of all bulk copies to global memory so far have been read
+        double bulk_done = 0;       ///< these copies have completed
+        bool waits_for_phase = false;  ///< of a barrier in shared memory
         std::uint32_t turn = 0;     ///< instructions since another path had its turn
         std::uint32_t running = 0;  ///< lanes of the path that issued last
     };
@@ -131,11 +136,22 @@ private:
     void access_constant(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     double use_barrier(Warp& warp, const Step& step, std::uint32_t mask);
     void fetch_texture(Warp& warp, std::size_t at, std::uint32_t mask, double now);
-    void copy_bulk(Warp& warp, const Step& step, std::size_t at, double now);
     void copy_async(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     void wait_for_barriers(Warp& warp, const Step& step, double now);
     /// The space of an access: generic addresses are turned into addresses of their space.
     [[nodiscard]] MemoryInstruction space_of(const MemoryInstruction& instruction, std::uint32_t mask);
+
+    // ---- bulk copies and barriers in shared memory (bulk_copies.cpp)
+    /// A warp that waits for the phase of a barrier.
+    struct Waiter {
+        std::uint32_t warp = 0;
+        std::size_t step = 0;
+        std::uint32_t mask = 0;
+    };
+    void copy_bulk(Warp& warp, std::size_t at, double now);
+    [[nodiscard]] static bool tries_to_wait(const Step& step);
+    void wait_for_phase(Warp& warp, std::size_t at, std::uint32_t mask);
+    void check_waiters(std::uint32_t block, double now);
 
     // ---- barriers (sass_barriers.cpp)
     void meet_block(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
@@ -156,6 +172,10 @@ private:
     std::vector<machine_code::BlockState> states_;  ///< by block
     /// By block and address in shared memory: when the last copy of a phase has arrived at the barrier there.
     std::vector<std::unordered_map<std::uint64_t, double>> barriers_complete_;
+    std::vector<std::vector<Waiter>> waiters_;  ///< by block
+    BulkSpec bulk_spec_;
+    std::vector<double> bulk_free_;  ///< by SM: when the unit of bulk copies can take the next one
+    double wake_latency_ = 0;        ///< from the end of a phase to the next instruction of a warp that waits for it
     std::vector<Warp> of_warps_;  ///< never grows beyond what is reserved, so references hold
 };
 

@@ -1,0 +1,22 @@
+// Barriers in shared memory, which PTX calls mbarrier: how their 64 bits change.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gputomo::sim::machine_code {
+
+inline constexpr std::uint64_t kBarrierBytes = 8;
+
+/// One arrival at a barrier.
+struct Arrival {
+    std::uint64_t threads = 0;
+    std::uint64_t transactions = 0;  ///< negative, modulo 2^64, where they complete
+    std::uint64_t leaving = 0;       ///< threads that do not take part in later phases
+};
+
+/// Performs the arrival, and returns the barrier as it was before. A phase ends when no arrivals and no transactions
+/// are left.
+std::uint64_t arrive_at_barrier(std::byte* at, const Arrival& arrival);
+
+}  // namespace gputomo::sim::machine_code

@@ -1,0 +1,78 @@
+// Machine code: bulk copies, and warps that wait at barriers in shared memory for them or for other warps.
+#include "sass/form.hpp"
+#include "sim/sm/machine_code/sass_engine.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace gputomo::sim {
+
+void SassEngine::copy_bulk(Warp& warp, std::size_t at, double now) {
+    machine_code::BlockState& block = *warp.state.block;
+    const machine_code::Transfer& transfer = block.transfer;
+    const BulkTimes times =
+        transfer_bulk(bulk_spec_, transfer, block.sm, bulk_free_[block.sm], setup_.memory_system, now);
+    for (const auto& signal : transfer.signals) {
+        const bool remote = signal.block != &block;
+        const double when = times.done + (remote && transfer.kind == machine_code::Transfer::Kind::load
+                                              ? bulk_spec_.between
+                                              : 0.0);
+        double& complete_at = barriers_complete_[signal.block->resident][signal.barrier];
+        complete_at = std::max(complete_at, when);
+    }
+    switch (transfer.kind) {
+        case machine_code::Transfer::Kind::store:
+        case machine_code::Transfer::Kind::reduce:
+            warp.bulk_read = std::max(warp.bulk_read, times.read);
+            warp.bulk_done = std::max(warp.bulk_done, times.done);
+            latest_store(times.done);
+            break;
+        case machine_code::Transfer::Kind::prefetch: break;
+        default: latest_load(times.done);
+    }
+    const double read = now + spec_.scheduler.issue_interval;
+    complete(warp, at, read, read);
+    for (const auto& signal : transfer.signals) check_waiters(signal.block->resident, now);
+}
+
+// ---- waiting at a barrier ------------------------------------------------------------------------------------------
+
+bool SassEngine::tries_to_wait(const Step& step) {
+    return step.instruction.form != nullptr && step.instruction.operation == sass::Operation::SYNCS &&
+           step.instruction.value(sass::Modifier::try_wait) != 0;
+}
+
+/// A warp whose phase has not ended waits until it has, as far as all its threads are together. `mask` are the threads
+/// that ask.
+void SassEngine::wait_for_phase(Warp& warp, std::size_t at, std::uint32_t mask) {
+    const Step& step = program_.steps[at];
+    if (warp.paths.all().size() > 1) return;
+    if ((warp.state.holds(step.predicate_out[0]) & mask) == mask) return;
+    warp.waits_for_phase = true;
+    waiters_[warp.block].push_back(
+        {.warp = static_cast<std::uint32_t>(&warp - of_warps_.data()), .step = at, .mask = mask});
+}
+
+/// Something has arrived at a barrier of the block: warps go on whose phase has ended.
+void SassEngine::check_waiters(std::uint32_t block, double now) {
+    auto& waiters = waiters_[block];
+    for (std::size_t i = 0; i < waiters.size();) {
+        const Waiter waiter = waiters[i];
+        Warp& warp = of_warps_[waiter.warp];
+        const Step& step = program_.steps[waiter.step];
+        step.execute(warp.state, step, waiter.mask);
+        if ((warp.state.holds(step.predicate_out[0]) & waiter.mask) != waiter.mask) {
+            ++i;
+            continue;
+        }
+        waiters[i] = waiters.back();
+        waiters.pop_back();
+        warp.waits_for_phase = false;
+        const double when = std::max(now + wake_latency_, use_barrier(warp, step, waiter.mask));
+        complete(warp, waiter.step, when, when);
+        warp.hold = std::max(warp.hold, when);
+        wake(warp, now);
+    }
+}
+
+}  // namespace gputomo::sim

@@ -1,0 +1,126 @@
+// Copies of boxes of tensors, beside what an H200 left in shared and in global memory.
+#include "launched.hpp"
+
+#include <array>
+#include <cstring>
+#include <map>
+
+namespace gputomo::sim {
+namespace {
+
+constexpr std::size_t kBuffer = std::size_t{8} << 20;
+constexpr std::uint32_t kThreadsOfCopy = 128, kDynamicShared = 51024;
+
+/// As the kernels of tensors.cu expect it.
+struct Box {
+    std::int32_t dimensions = 0, mode = 0;
+    std::array<std::int32_t, 5> at{};
+    std::array<std::uint16_t, 3> offset{};
+    std::uint16_t multicast = 0;
+    std::uint32_t bytes = 0, dump = 0;
+};
+
+struct Case {
+    std::string text;
+    bool loads = false;
+    Box box;
+    std::uint32_t compared = 0;
+    std::uint64_t hash = 0, place = 0;
+    std::array<std::uint64_t, 16> map{};
+};
+
+std::vector<Case> cases() {
+    std::ifstream file(GPUTOMO_SOURCE_DIR "/tests/machine_code/fixtures/tensors.h200");
+    std::vector<Case> found;
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with('#')) continue;
+        std::istringstream words(line);
+        Case of{.text = line};
+        std::string kind;
+        words >> kind >> of.box.mode >> of.box.dimensions;
+        of.loads = kind == "load";
+        for (auto& at : of.box.at) words >> at;
+        for (auto& offset : of.box.offset) words >> offset;
+        words >> of.box.bytes >> of.compared >> std::hex >> of.hash >> std::dec >> of.place >> std::hex;
+        for (std::size_t i = 0; i < of.map.size() && words >> of.map[i]; ++i) continue;
+        found.push_back(of);
+    }
+    return found;
+}
+
+std::uint32_t mixed(std::uint32_t x) {
+    x ^= x >> 16;
+    x *= 0x7feb352d;
+    x ^= x >> 15;
+    x *= 0x846ca68b;
+    return x ^ x >> 16;
+}
+
+std::vector<std::uint32_t> noise(std::size_t words, std::uint32_t first) {
+    std::vector<std::uint32_t> values(words);
+    for (std::size_t i = 0; i < words; ++i) values[i] = mixed(static_cast<std::uint32_t>(i) + first);
+    return values;
+}
+
+std::uint64_t hash_of(const std::vector<std::uint32_t>& words, std::size_t bytes) {
+    std::uint64_t hash = 1469598103934665603U;
+    for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ (words[i / 4] >> (8 * (i % 4)) & 0xFF)) * 1099511628211U;
+    return hash;
+}
+
+class Tensors : public testing::Test {
+protected:
+    static void SetUpTestSuite() {
+        fixture_ = std::make_unique<Fixture>("tensors.cubin");
+        buffer_ = std::make_unique<device::Buffer>(*fixture_->gpu, Bytes(kBuffer));
+        content_ = noise(kBuffer / 4, 1);
+    }
+    static void TearDownTestSuite() {
+        buffer_.reset();
+        fixture_.reset();
+    }
+
+    /// What the H200's hash was made of.
+    static std::vector<std::uint32_t> copied(const Case& of) {
+        Box box = of.box;
+        std::array<std::uint64_t, 16> map = of.map;
+        map[0] = buffer_->address() + of.place;
+        buffer_->write(content_);
+        constexpr std::uint32_t kPiece = 1024;
+        box.dump = (box.bytes + kPiece - 1) / kPiece * kPiece + (of.loads ? kPiece : 0);
+        device::Launch launch{.grid = {1}, .block = {kThreadsOfCopy}, .time_limit = std::chrono::seconds(60)};
+        launch.dynamic_shared = Bytes(kDynamicShared);
+        launch.arguments.add(map);
+        launch.arguments.add(box);
+        device::Buffer other(*fixture_->gpu, Bytes(box.dump + 4));
+        if (!of.loads) other.write(noise(box.dump / 4 + 1, 0x10000000));
+        launch.arguments.add(other.address());
+        fixture_->module->kernel(of.loads ? "load_box" : "store_box").launch(launch);
+        if (of.loads) return other.read<std::uint32_t>(of.compared / 4);
+        const auto all = buffer_->read<std::uint32_t>(kBuffer / 4);
+        return {all.begin() + kBuffer / 8, all.begin() + kBuffer / 8 + static_cast<std::ptrdiff_t>(of.compared + 3) / 4};
+    }
+
+    static inline std::unique_ptr<Fixture> fixture_;
+    static inline std::unique_ptr<device::Buffer> buffer_;
+    static inline std::vector<std::uint32_t> content_;
+};
+
+TEST_F(Tensors, BoxesAreThoseOfAnH200) {
+    std::size_t different = 0;
+    for (const Case& of : cases()) {
+        SCOPED_TRACE(of.text);
+        try {
+            const auto found = copied(of);
+            if (hash_of(found, of.compared) == of.hash) continue;
+            ADD_FAILURE() << "differs";
+        } catch (const std::exception& error) {
+            ADD_FAILURE() << error.what();
+        }
+        ++different;
+    }
+    EXPECT_EQ(different, 0U);
+}
+
+}  // namespace
+}  // namespace gputomo::sim
