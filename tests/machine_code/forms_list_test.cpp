@@ -51,6 +51,7 @@ RowSet rows_of_gpu() {
         for (const auto& member : capture::members(std::as_bytes(std::span(fatbin))))
             if (member.kind == capture::FatbinMember::Kind::cubin) add_rows(capture::payload(member), rows);
     }
+    add_rows(content(kTests / "machine_code/fixtures/tensors.cubin"), rows);  // tensor_copies_test.cpp
     return rows;
 }
 

@@ -98,7 +98,8 @@ protected:
         fixture_->module->kernel(of.loads ? "load_box" : "store_box").launch(launch);
         if (of.loads) return other.read<std::uint32_t>(of.compared / 4);
         const auto all = buffer_->read<std::uint32_t>(kBuffer / 4);
-        return {all.begin() + kBuffer / 8, all.begin() + kBuffer / 8 + static_cast<std::ptrdiff_t>(of.compared + 3) / 4};
+        return {all.begin() + kBuffer / 8,
+                all.begin() + kBuffer / 8 + static_cast<std::ptrdiff_t>(of.compared + 3) / 4};
     }
 
     static inline std::unique_ptr<Fixture> fixture_;
@@ -120,6 +121,59 @@ TEST_F(Tensors, BoxesAreThoseOfAnH200) {
         ++different;
     }
     EXPECT_EQ(different, 0U);
+}
+
+/// A box of 16 x 4 floats of a tensor of 100 x 10 of them.
+Case plain_case() {
+    constexpr std::uint64_t kTiled = 0, kTwoDimensions = 1, kFloats = 7;
+    Case of{.loads = true};
+    of.box = {.dimensions = 2, .bytes = 256};
+    of.compared = 256;
+    of.map[1] = kTiled | kTwoDimensions << 4 | kFloats << 7 | std::uint64_t{400 / 16} << 32;
+    of.map[4] = 99 | std::uint64_t{9} << 32;
+    of.map[6] = std::uint64_t{15} << 56;
+    of.map[7] = 3;
+    return of;
+}
+
+std::string refusal(const Case& of, std::vector<std::uint32_t> (*copied)(const Case&)) {
+    try {
+        (void)copied(of);
+    } catch (const std::exception& error) {
+        return error.what();
+    }
+    return {};
+}
+
+TEST_F(Tensors, RowsOutsideAreZero) {
+    Case of = plain_case();
+    of.box.at = {96, 8};
+    const auto found = copied(of);
+    for (std::uint32_t row = 0; row < 4; ++row)
+        for (std::uint32_t i = 0; i < 16; ++i)
+            EXPECT_EQ(found[16 * row + i], i < 4 && row < 2 ? content_[(8 + row) * 100 + 96 + i] : 0)
+                << row << ' ' << i;
+}
+
+TEST_F(Tensors, WhatAGpuCannotDoIsRefused) {
+    Case of = plain_case();
+    of.box.at = {2, 0};
+    EXPECT_NE(refusal(of, copied).find("begins 8 bytes into a row"), std::string::npos) << refusal(of, copied);
+    of = plain_case();
+    of.box.dimensions = 3;
+    EXPECT_NE(refusal(of, copied).find("has 2 dimensions; the instruction expects 3"), std::string::npos);
+    of = plain_case();
+    of.map[1] |= 1;
+    EXPECT_NE(refusal(of, copied).find("too few for im2col"), std::string::npos) << refusal(of, copied);
+    of = plain_case();
+    of.map[1] |= 1 << 11;
+    EXPECT_NE(refusal(of, copied).find("interleaved elements, which are not simulated"), std::string::npos);
+    of = plain_case();
+    of.map[3] = std::uint64_t{1} << 60;
+    EXPECT_NE(refusal(of, copied).find("bits that are not known, from bit 240 on"), std::string::npos);
+    of = plain_case();
+    of.place = std::uint64_t{1} << 44;
+    EXPECT_NE(refusal(of, copied).find("of a tensor"), std::string::npos) << refusal(of, copied);
 }
 
 }  // namespace

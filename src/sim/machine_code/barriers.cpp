@@ -71,7 +71,8 @@ void arrive_lanes(Warp& warp, const Step& step, std::uint32_t mask) {
     const View operand = warp.view(step, 0);
     std::uint32_t *const low = warp.result(step), *const high = warp.result(step, 1);
     for_lanes(mask, [&](int l) {
-        const std::uint64_t before = arrive_at_barrier(barrier_at(warp, step, l), arrival_of(step.instruction, operand[l]));
+        const std::uint64_t before =
+            arrive_at_barrier(barrier_at(warp, step, l), arrival_of(step.instruction, operand[l]));
         low[l] = static_cast<std::uint32_t>(before);
         high[l] = static_cast<std::uint32_t>(before >> 32);
     });

@@ -15,7 +15,8 @@ SharedPlace shared_place(Warp& warp, std::uint64_t address, int lane) {
     else if (rank < own.cluster->blocks.size())
         place.block = own.cluster->blocks[rank];
     if (place.block == nullptr)
-        throw LaneFault(lane, fmt::format("illegal address 0x{:x}: the cluster has no block of rank {}", address, rank));
+        throw LaneFault(lane,
+                        fmt::format("illegal address 0x{:x}: the cluster has no block of rank {}", address, rank));
     return place;
 }
 

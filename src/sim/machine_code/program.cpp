@@ -186,8 +186,8 @@ struct Layout {
     std::int64_t descriptor = 0;
     std::int64_t parameters = 0;
     std::uint64_t system_shared = 0;
-    std::int64_t shared_window = -1;  ///< where generic addresses of shared memory begin; -1: no constant says it
-    bool has_grid_barrier = false;    ///< it is known where the address of a cooperative launch's barrier is
+    std::int64_t shared_window = -1;      ///< where generic addresses of shared memory begin; -1: no constant says it
+    bool has_grid_barrier = false;        ///< it is known where the address of a cooperative launch's barrier is
     bool has_parameters_address = false;  ///< a constant has the generic address of the parameters
 };
 constexpr Layout kLayouts[] = {

@@ -27,7 +27,8 @@ TensorMap map_of(Warp& warp, const Step& step) {
     const std::uint64_t address = uniform_pair(warp, step.address.uniform);
     constexpr std::uint64_t kAlignment = 64;
     if (address % kAlignment != 0)
-        throw LaneFault(0, fmt::format("misaligned tensor map at 0x{:x}; expected a multiple of {}", address, kAlignment));
+        throw LaneFault(0,
+                        fmt::format("misaligned tensor map at 0x{:x}; expected a multiple of {}", address, kAlignment));
     const std::byte* bytes = constant_bytes_at(*warp.block, address, kTensorMapBytes);
     if (bytes == nullptr) bytes = warp.block->global->resolve(address, kTensorMapBytes);
     if (bytes == nullptr) throw LaneFault(0, fmt::format("illegal address 0x{:x} of a tensor map", address));
@@ -49,6 +50,11 @@ TensorMap map_of(Warp& warp, const Step& step) {
 BoxPlace place_of(const Warp& warp, const TensorMap& map, std::size_t first) {
     BoxPlace place;
     for (std::size_t i = 0; i < map.dimensions; ++i) place.at[i] = static_cast<std::int32_t>(warp.uniforms[first + i]);
+    const auto bytes = static_cast<std::int64_t>(bytes_of(map.type));
+    if (place.at[0] * bytes % kBoxPiece != 0)
+        throw LaneFault(0, fmt::format("the box begins {} bytes into a row; expected a multiple of {}, without which "
+                                       "a GPU stops with an illegal instruction",
+                                       place.at[0] * bytes, kBoxPiece));
     return place;
 }
 
@@ -60,10 +66,11 @@ void add_offsets(const TensorMap& map, std::uint32_t packed, BoxPlace& place) {
         place.offset[i] = packed >> (kBits[spatial - 1] * i) & ((1U << kBits[spatial - 1]) - 1);
 }
 
-/// A float rounded to the 10 bits of fraction of a TF32 number, ties away from zero; a NaN stays one.
+/// A float rounded to the 10 bits of fraction of a TF32 number, ties away from zero. There is one NaN.
 std::uint32_t as_tensor_float(std::uint32_t bits) {
-    constexpr std::uint32_t kExponent = 0x7F800000, kHalf = 0x1000, kLost = 0x1FFF;
-    if ((bits & kExponent) == kExponent) return bits & ~kLost;
+    constexpr std::uint32_t kExponent = 0x7F800000, kFraction = 0x007FFFFF, kHalf = 0x1000, kLost = 0x1FFF;
+    constexpr std::uint32_t kTensorNan = 0x7FFFE000;
+    if ((bits & kExponent) == kExponent) return (bits & kFraction) != 0 ? kTensorNan : bits;
     return (bits + kHalf) & ~kLost;
 }
 
@@ -77,15 +84,12 @@ void fill(const TensorMap& map, std::byte* to) {
 void load_box(Warp& warp, const TensorMap& map, const BoxPlace& box, const SharedPlace& to) {
     const std::uint64_t element = bytes_of(map.type);
     BlockState& target = *to.block;
-    const auto at = [&](std::uint64_t byte) {
-        return target.shared.data() + swizzled(map.swizzle, to.offset + byte);
-    };
-    for_runs(map, box, [&](const BoxRun& run) {
+    const auto at = [&](std::uint64_t byte) { return target.shared.data() + swizzled(map.swizzle, to.offset + byte); };
+    for_runs(map, box, false, [&](const BoxRun& run) {
         if (!run.inside) {
             for (std::uint64_t i = 0; i < run.elements; ++i) fill(map, at(run.shared + i * element));
             return;
         }
-        constexpr std::uint64_t kPiece = 16;
         if (run.stride == element && !map.tensor_float) {
             const std::uint64_t bytes = run.elements * element;
             const std::byte* const from = warp.block->global->resolve(run.address, bytes);
@@ -93,7 +97,8 @@ void load_box(Warp& warp, const TensorMap& map, const BoxPlace& box, const Share
                 throw LaneFault(0, fmt::format("illegal address 0x{:x} ({} bytes) of a tensor", run.address, bytes));
             for (std::uint64_t done = 0; done < bytes;) {
                 const std::uint64_t place = run.shared + done;
-                const std::uint64_t count = std::min(bytes - done, kPiece - (to.offset + place) % kPiece);
+                const std::uint64_t count =
+                    std::min<std::uint64_t>(bytes - done, kBoxPiece - (to.offset + place) % kBoxPiece);
                 std::memcpy(at(place), from + done, count);
                 done += count;
             }
@@ -119,7 +124,7 @@ void load_box(Warp& warp, const TensorMap& map, const BoxPlace& box, const Share
 void note_ranges(Warp& warp, const TensorMap& map, const BoxPlace& box, bool writes) {
     const std::uint64_t element = bytes_of(map.type);
     Transfer& transfer = warp.block->transfer;
-    for_runs(map, box, [&](const BoxRun& run) {
+    for_runs(map, box, writes, [&](const BoxRun& run) {
         if (!run.inside) return;
         const std::uint64_t span = (run.elements - 1) * run.stride + element;
         if (run.stride == element) return transfer.add(run.address, span);
@@ -177,7 +182,7 @@ void store_tensor(Warp& warp, const Step& step, std::uint32_t) {
     const SharedPlace place = shared_place(warp, from, 0);
     check_shared(place.offset, *place.block, shared_bytes(map));
     const std::uint64_t element = bytes_of(map.type);
-    for_runs(map, box, [&](const BoxRun& run) {
+    for_runs(map, box, true, [&](const BoxRun& run) {
         if (!run.inside) return;
         for (std::uint64_t i = 0; i < run.elements; ++i) {
             const std::uint64_t address = run.address + i * run.stride;

@@ -58,10 +58,12 @@ struct Row {
 };
 
 /// At most three runs: before, within and behind the tensor.
-void visit_row(const TensorMap& map, const Row& row, const VisitRun& visit) {
+void visit_row(const TensorMap& map, const Row& row, bool stores, const VisitRun& visit) {
     const auto element = static_cast<std::int64_t>(bytes_of(map.type));
     const auto step = static_cast<std::int64_t>(map.step[0]), count = static_cast<std::int64_t>(row.count);
-    const auto size = static_cast<std::int64_t>(map.size[0]);
+    // A store does not end within a piece.
+    const std::int64_t whole = stores ? kBoxPiece / element : 1;
+    const auto size = (static_cast<std::int64_t>(map.size[0]) + whole - 1) / whole * whole;
     std::int64_t from = row.first >= 0 ? 0 : std::min(count, (-row.first + step - 1) / step);
     std::int64_t to = row.first >= size ? 0 : std::min(count, (size - row.first + step - 1) / step);
     if (!row.inside || to <= from) from = to = count;
@@ -82,18 +84,19 @@ bool is_inside(std::int64_t coordinate, std::uint64_t size) {
     return coordinate >= 0 && static_cast<std::uint64_t>(coordinate) < size;
 }
 
-void visit_tile(const TensorMap& map, const BoxPlace& place, const VisitRun& visit) {
+void visit_tile(const TensorMap& map, const BoxPlace& place, bool stores, const VisitRun& visit) {
     const std::uint64_t row_bytes = pitch_of(map, copied(map, 0));
     std::array<std::uint64_t, kMostDimensions> at{};
     std::uint64_t shared = 0;
     for (;;) {
-        Row row{.shared = shared, .address = map.address, .inside = true, .first = place.at[0], .count = copied(map, 0)};
+        Row row{
+            .shared = shared, .address = map.address, .inside = true, .first = place.at[0], .count = copied(map, 0)};
         for (std::size_t i = 1; i < map.dimensions; ++i) {
             const std::int64_t coordinate = place.at[i] + static_cast<std::int64_t>(at[i] * map.step[i]);
             row.inside = row.inside && is_inside(coordinate, map.size[i]);
             row.address += static_cast<std::uint64_t>(coordinate) * map.stride[i];
         }
-        visit_row(map, row, visit);
+        visit_row(map, row, stores, visit);
         shared += row_bytes;
         std::size_t i = 1;
         for (; i < map.dimensions && ++at[i] == copied(map, i); ++i) at[i] = 0;
@@ -103,7 +106,7 @@ void visit_tile(const TensorMap& map, const BoxPlace& place, const VisitRun& vis
 
 /// Pixels follow each other along the first spatial dimension, then along the next, and then to the next image. They
 /// leave the box of pixels nowhere.
-void visit_pixels(const TensorMap& map, const BoxPlace& place, const VisitRun& visit) {
+void visit_pixels(const TensorMap& map, const BoxPlace& place, bool stores, const VisitRun& visit) {
     const std::size_t spatial = map.dimensions - 2, image = map.dimensions - 1;
     const std::uint64_t row_bytes = pitch_of(map, map.channels);
     std::array<std::int64_t, kMostDimensions> at{};
@@ -119,7 +122,7 @@ void visit_pixels(const TensorMap& map, const BoxPlace& place, const VisitRun& v
             row.inside = row.inside && is_inside(coordinate, map.size[i + 1]);
             row.address += static_cast<std::uint64_t>(coordinate) * map.stride[i + 1];
         }
-        visit_row(map, row, visit);
+        visit_row(map, row, stores, visit);
         std::size_t i = 0;
         for (; i < spatial; ++i) {
             at[i + 1] += map.step[i + 1];
@@ -127,7 +130,7 @@ void visit_pixels(const TensorMap& map, const BoxPlace& place, const VisitRun& v
             if (at[i + 1] < end) break;
             at[i + 1] = map.lower[i];
         }
-        if (i == spatial) ++at[image];
+        if (i == spatial) at[image] += map.step[image];
     }
 }
 
@@ -139,8 +142,8 @@ std::optional<TensorMap> decode_tensor_map(std::span<const std::byte, kTensorMap
     map.im2col = bits.field(64, 1) != 0;
     map.dimensions = bits.field(68, 3) + 1;
     const std::uint64_t type = bits.field(71, 4), interleave = bits.field(75, 2), swizzle = bits.field(77, 2);
-    constexpr ElementType kTypes[] = {ElementType::u8,   ElementType::u16, ElementType::u32,         ElementType::s32,
-                                      ElementType::u64,  ElementType::s64, ElementType::f16,         ElementType::f32,
+    constexpr ElementType kTypes[] = {ElementType::u8,          ElementType::u16, ElementType::u32, ElementType::s32,
+                                      ElementType::u64,         ElementType::s64, ElementType::f16, ElementType::f32,
                                       ElementType::f32_flushed, ElementType::f64, ElementType::bf16};
     constexpr std::uint64_t kInterleaves = 3;
     if (map.dimensions > kMostDimensions) error = fmt::format("has {} dimensions", map.dimensions);
@@ -155,6 +158,10 @@ std::optional<TensorMap> decode_tensor_map(std::span<const std::byte, kTensorMap
     map.swizzle = static_cast<Swizzle>(swizzle);
     map.fills_nan = bits.field(79, 1) != 0;
     map.tensor_float = bits.field(80, 1) != 0;
+    if (map.interleave != Interleave::none) {
+        error = "is of interleaved elements, which are not simulated";
+        return {};
+    }
     map.address = bits.field(0, 57);
     map.stride[0] = bytes_of(map.type);
     for (std::size_t i = 0; i < kMostDimensions; ++i) {
@@ -163,6 +170,7 @@ std::optional<TensorMap> decode_tensor_map(std::span<const std::byte, kTensorMap
         if (i > 0)
             map.stride[i] = kStrideUnit * (bits.field(96 + 32 * (i - 1), 32) | bits.field(224 + 4 * (i - 1), 4) << 32);
     }
+    map.step[0] = 1;  // Without interleave, the unit takes no notice of the first one.
     const auto inner = static_cast<std::uint32_t>(bits.field(440, 8)) + 1;
     map.box[0] = inner;
     if (!map.im2col) {
@@ -197,11 +205,11 @@ std::uint64_t shared_bytes(const TensorMap& map) {
     return rows * pitch_of(map, copied(map, 0));
 }
 
-void for_runs(const TensorMap& map, const BoxPlace& place, const VisitRun& visit) {
+void for_runs(const TensorMap& map, const BoxPlace& place, bool stores, const VisitRun& visit) {
     if (map.im2col)
-        visit_pixels(map, place, visit);
+        visit_pixels(map, place, stores, visit);
     else
-        visit_tile(map, place, visit);
+        visit_tile(map, place, stores, visit);
 }
 
 }  // namespace gputomo::sim::machine_code

@@ -15,6 +15,8 @@ namespace gputomo::sim::machine_code {
 
 inline constexpr std::size_t kTensorMapBytes = 128;
 inline constexpr std::size_t kMostDimensions = 5;
+/// Bytes that are copied together: a box begins at a multiple of them, and a row that is stored ends at one.
+inline constexpr std::int64_t kBoxPiece = 16;
 
 enum class Interleave : std::uint8_t { none, bytes_16, bytes_32 };
 /// Within this many bytes of shared memory, the 16-byte pieces of a row are exchanged by the row's number.
@@ -30,7 +32,7 @@ struct TensorMap {
     std::array<std::uint64_t, kMostDimensions> size{};    ///< elements
     std::array<std::uint64_t, kMostDimensions> stride{};  ///< bytes; that of the first one is an element's
     std::array<std::uint32_t, kMostDimensions> box{};     ///< elements that a box spans
-    std::array<std::uint32_t, kMostDimensions> step{};    ///< every how manieth element is copied
+    std::array<std::uint32_t, kMostDimensions> step{};    ///< elements from one that is copied to the next
     Interleave interleave = Interleave::none;
     Swizzle swizzle = Swizzle::none;
     bool fills_nan = false;  ///< what lies outside of the tensor is a NaN; otherwise zero
@@ -51,7 +53,7 @@ struct BoxPlace {
 
 /// A run of elements of a box that lie together in shared memory before swizzling.
 struct BoxRun {
-    std::uint64_t shared = 0;   ///< bytes from the beginning of the box
+    std::uint64_t shared = 0;  ///< bytes from the beginning of the box
     std::uint64_t elements = 0;
     bool inside = false;        ///< of the tensor
     std::uint64_t address = 0;  ///< of the first element, where it is inside
@@ -71,7 +73,8 @@ struct BoxRun {
 
 /// Called with each run of a box.
 using VisitRun = std::function<void(const BoxRun&)>;
-/// Visits the runs of the box, in the order of shared memory.
-void for_runs(const TensorMap& map, const BoxPlace& place, const VisitRun& visit);
+/// Visits the runs of the box, in the order of shared memory. A box that is stored may write up to 15 bytes behind the
+/// first dimension's end, as an H200 does: it writes whole pieces of 16 bytes.
+void for_runs(const TensorMap& map, const BoxPlace& place, bool stores, const VisitRun& visit);
 
 }  // namespace gputomo::sim::machine_code

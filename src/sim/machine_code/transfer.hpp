@@ -31,7 +31,7 @@ struct Transfer {
         std::uint64_t barrier = 0;  ///< offset in that block's shared memory
     };
     Kind kind = Kind::none;
-    bool tensor = false;  ///< a box of a tensor, described by a tensor map
+    bool tensor = false;      ///< a box of a tensor, described by a tensor map
     std::uint64_t bytes = 0;  ///< of shared memory
     std::vector<GlobalRange> ranges;
     std::vector<Signal> signals;

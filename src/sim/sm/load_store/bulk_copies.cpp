@@ -76,8 +76,7 @@ BulkTimes transfer_bulk(const BulkSpec& spec, const Transfer& transfer, std::uin
             const std::uint64_t next = std::min(range.address + range.bytes, (at / kLine + 1) * kLine);
             const double there = memory.access(transaction_of(transfer.kind, at, next - at, sm), taken + start);
             times.done = std::max(times.done, there);
-            const double moves =
-                spec.bytes_per_cycle > 0 ? static_cast<double>(next - at) / spec.bytes_per_cycle : 0;
+            const double moves = spec.bytes_per_cycle > 0 ? static_cast<double>(next - at) / spec.bytes_per_cycle : 0;
             taken += std::max(spec.piece, moves);
             at = next;
         }

@@ -24,14 +24,14 @@ inline constexpr const char* kClusterLoad = "ld.shared::cluster.u32";
 
 /// What the description says of bulk copies. Where it says nothing, a copy costs what a load of its lines costs.
 struct BulkSpec {
-    double start = 0;           ///< cycles from the issue of a copy to the departure of its first piece
-    double tensor_start = 0;    ///< the same of a box of a tensor
-    double finish = 0;          ///< cycles from the arrival of the last piece to that at the barrier
-    double command = 0;         ///< cycles for which a copy occupies the unit, at least
-    double tensor_command = 0;  ///< the same of a box
-    double piece = 0;           ///< cycles for which a piece occupies the unit, at least
-    double bytes_per_cycle = 0; ///< of the unit; 0: any number
-    double between = 0;         ///< cycles to the shared memory of another block, of a copy and of a signal
+    double start = 0;            ///< cycles from the issue of a copy to the departure of its first piece
+    double tensor_start = 0;     ///< the same of a box of a tensor
+    double finish = 0;           ///< cycles from the arrival of the last piece to that at the barrier
+    double command = 0;          ///< cycles for which a copy occupies the unit, at least
+    double tensor_command = 0;   ///< the same of a box
+    double piece = 0;            ///< cycles for which a piece occupies the unit, at least
+    double bytes_per_cycle = 0;  ///< of the unit; 0: any number
+    double between = 0;          ///< cycles to the shared memory of another block, of a copy and of a signal
 };
 [[nodiscard]] BulkSpec bulk_spec_of(const machine::Machine& machine);
 

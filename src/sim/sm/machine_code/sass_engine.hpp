@@ -96,13 +96,13 @@ private:
         machine_code::Warp state;
         machine_code::Paths paths;
         DependenceBarriers barriers;
-        double memory_done = 0;     ///< completion of all accesses to memory so far, for fences
-        double copies_done = 0;     ///< completion of all LDGSTS so far
-        double bulk_read = 0;       ///< the sources of all bulk copies to global memory so far have been read
-        double bulk_done = 0;       ///< these copies have completed
+        double memory_done = 0;        ///< completion of all accesses to memory so far, for fences
+        double copies_done = 0;        ///< completion of all LDGSTS so far
+        double bulk_read = 0;          ///< the sources of all bulk copies to global memory so far have been read
+        double bulk_done = 0;          ///< these copies have completed
         bool waits_for_phase = false;  ///< of a barrier in shared memory
-        std::uint32_t turn = 0;     ///< instructions since another path had its turn
-        std::uint32_t running = 0;  ///< lanes of the path that issued last
+        std::uint32_t turn = 0;        ///< instructions since another path had its turn
+        std::uint32_t running = 0;     ///< lanes of the path that issued last
     };
     [[nodiscard]] static Warp& of(ResidentWarp& warp) { return static_cast<Warp&>(warp); }
     [[nodiscard]] static const Warp& of(const ResidentWarp& warp) { return static_cast<const Warp&>(warp); }
@@ -176,7 +176,7 @@ private:
     BulkSpec bulk_spec_;
     std::vector<double> bulk_free_;  ///< by SM: when the unit of bulk copies can take the next one
     double wake_latency_ = 0;        ///< from the end of a phase to the next instruction of a warp that waits for it
-    std::vector<Warp> of_warps_;  ///< never grows beyond what is reserved, so references hold
+    std::vector<Warp> of_warps_;     ///< never grows beyond what is reserved, so references hold
 };
 
 }  // namespace gputomo::sim
