@@ -1,5 +1,6 @@
 #include "sim/completion.hpp"
 
+#include "costs/asynchronous_operations.hpp"
 #include "machine/store_queue.hpp"
 #include "sim/ignored_leaves.hpp"
 #include "sim/memory/description.hpp"
@@ -138,6 +139,10 @@ void Completion::operation_rows() {
     std::size_t placed = 0;
     for (auto row = machine_.operations.begin(); row != machine_.operations.end();) {
         auto& [key, operation] = *row;
+        if (costs::is_asynchronous(key)) {
+            ++row;
+            continue;
+        }
         const auto where = key_path("operations", key);
         assume(operation.latency, where + ".latency");
         assume(operation.throughput, where + ".throughput");

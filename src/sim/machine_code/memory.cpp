@@ -42,9 +42,10 @@ std::uint64_t address_at(const Warp& warp, const Address& address, Space space, 
 std::byte* bytes_at(Warp& warp, Space space, Access access, std::uint64_t address, std::uint64_t bytes, int lane) {
     warp.block->addresses[static_cast<std::size_t>(lane)] = address;
     std::uint64_t offset = address;
+    const bool generic = space == Space::generic;
     bool of_cluster = space == Space::cluster;
     if (of_cluster) space = Space::shared;
-    if (space == Space::generic) {
+    if (generic) {
         space = Space::global;
         if (address - kSharedWindow < kClusterWindowSize) {
             space = Space::shared;
@@ -63,15 +64,15 @@ std::byte* bytes_at(Warp& warp, Space space, Access access, std::uint64_t addres
             if (const std::byte* const constant = constant_bytes_at(*warp.block, address, bytes))
                 return const_cast<std::byte*>(constant);
     } else if (space == Space::shared) {
-        const std::uint32_t bit = 1U << lane;
         BlockState* block = warp.block;
         // LDS and its kin reach the block's own memory only, whose addresses may have its rank above them.
         if (of_cluster)
             block = shared_place(warp, offset, lane).block;
         else if (offset / kWindowSize != block->rank && offset >= kWindowSize)
             block = nullptr;
-        warp.block->remote = block == warp.block ? warp.block->remote & ~bit : warp.block->remote | bit;
+        warp.block->reached[static_cast<std::size_t>(lane)] = block;
         offset %= kWindowSize;
+        if (!generic) warp.block->addresses[static_cast<std::size_t>(lane)] = offset;
         if (block != nullptr && offset + bytes <= block->shared.size()) found = block->shared.data() + offset;
     } else if (offset + bytes <= warp.local_bytes) {
         found = warp.local.data() + static_cast<std::uint64_t>(lane) * warp.local_bytes + offset;

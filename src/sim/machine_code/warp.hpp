@@ -46,8 +46,8 @@ struct BlockState {
     ClusterState* cluster = nullptr;  ///< nullptr: the block is a cluster of its own
     std::uint32_t rank = 0;           ///< in its cluster
     std::uint32_t resident = 0;       ///< the simulated GPU's number of the block
-    /// Lanes whose last access to shared memory went to another block of the cluster.
-    std::uint32_t remote = 0;
+    /// By lane: the block whose shared memory the last access to shared memory reached.
+    std::array<BlockState*, kWarpSize> reached{};
     /// Compare-and-swap requests of threads so far, and those that found another value than they expected.
     std::uint64_t swaps = 0, failed_swaps = 0;
 };

@@ -1,6 +1,10 @@
 #include "sim/sm/load_store/bulk_copies.hpp"
 
+#include "costs/asynchronous_operations.hpp"
+
 #include <algorithm>
+#include <string>
+#include <string_view>
 
 namespace gputomo::sim {
 namespace {
@@ -34,14 +38,14 @@ Transaction transaction_of(Transfer::Kind kind, std::uint64_t address, std::uint
             .pieces = (std::uint64_t{1} << sectors) - 1};
 }
 
-double latency_of(const machine::Machine& machine, const std::string& operation) {
-    const auto found = machine.operations.find(operation);
+double latency_of(const machine::Machine& machine, std::string_view operation) {
+    const auto found = machine.operations.find(std::string(operation));
     return found == machine.operations.end() ? 0 : static_cast<double>(found->second.latency.value_or(0));
 }
 
 /// Cycles between two of the operation.
-double interval_of(const machine::Machine& machine, const std::string& operation) {
-    const auto found = machine.operations.find(operation);
+double interval_of(const machine::Machine& machine, std::string_view operation) {
+    const auto found = machine.operations.find(std::string(operation));
     const double rate = found == machine.operations.end() ? 0 : found->second.throughput.value_or(0);
     return rate > 0 ? 1 / rate : 0;
 }
@@ -54,21 +58,31 @@ BulkSpec bulk_spec_of(const machine::Machine& machine) {
     if (const auto cache = machine.caches.find("l2"); cache != machine.caches.end())
         l2 = static_cast<double>(cache->second.latency.value_or(0));
     // What a copy takes beyond a load of its line passes before it departs.
-    spec.start = std::max(0.0, latency_of(machine, kBulkLoad) - l2);
-    spec.tensor_start = std::max(0.0, latency_of(machine, kTensorLoad) - l2);
-    spec.command = interval_of(machine, kBulkLoad);
-    spec.tensor_command = interval_of(machine, kTensorLoad);
-    spec.piece = interval_of(machine, kTensorLine);
-    spec.between = latency_of(machine, kClusterLoad) / 2;
-    if (const auto access = machine.accesses.find("l2_bulk"); access != machine.accesses.end())
-        spec.bytes_per_cycle = access->second.sm_bytes_per_cycle.value_or(0);
+    spec.start = std::max(0.0, latency_of(machine, costs::kBulkLoad) - l2);
+    spec.tensor_start = std::max(0.0, latency_of(machine, costs::kTensorLoad) - l2);
+    spec.store_start = latency_of(machine, costs::kBulkStore);
+    spec.command = interval_of(machine, costs::kBulkLoad);
+    spec.tensor_command = interval_of(machine, costs::kTensorLoad);
+    spec.piece = interval_of(machine, costs::kTensorRow);
+    spec.between = latency_of(machine, costs::kClusterLoad);
+    spec.arrival = latency_of(machine, costs::kBarrierArrival);
+    spec.check = latency_of(machine, costs::kBarrierCheck);
+    spec.cluster_barrier = latency_of(machine, costs::kClusterBarrier);
+    const auto rate = [&machine](const char* kind) {
+        const auto access = machine.accesses.find(kind);
+        return access == machine.accesses.end() ? 0 : access->second.sm_bytes_per_cycle.value_or(0);
+    };
+    spec.bytes_per_cycle = rate("l2_bulk");
+    spec.store_bytes_per_cycle = rate("l2_bulk_store");
     return spec;
 }
 
 BulkTimes transfer_bulk(const BulkSpec& spec, const Transfer& transfer, std::uint32_t sm, double& free,
                         MemorySystem& memory, double now) {
     const double began = std::max(now, free);
-    const double start = transfer.tensor ? spec.tensor_start : spec.start;
+    const bool writes = transfer.kind == Transfer::Kind::store || transfer.kind == Transfer::Kind::reduce;
+    const double start = writes ? spec.store_start : transfer.tensor ? spec.tensor_start : spec.start;
+    const double rate = writes ? spec.store_bytes_per_cycle : spec.bytes_per_cycle;
     double taken = began;
     BulkTimes times{.read = now, .done = began + start};
     for (const auto& range : transfer.ranges)
@@ -76,15 +90,13 @@ BulkTimes transfer_bulk(const BulkSpec& spec, const Transfer& transfer, std::uin
             const std::uint64_t next = std::min(range.address + range.bytes, (at / kLine + 1) * kLine);
             const double there = memory.access(transaction_of(transfer.kind, at, next - at, sm), taken + start);
             times.done = std::max(times.done, there);
-            const double moves = spec.bytes_per_cycle > 0 ? static_cast<double>(next - at) / spec.bytes_per_cycle : 0;
-            taken += std::max(spec.piece, moves);
+            taken += std::max(spec.piece, rate > 0 ? static_cast<double>(next - at) / rate : 0);
             at = next;
         }
-    if (transfer.kind == Transfer::Kind::between && spec.bytes_per_cycle > 0)
-        taken += static_cast<double>(transfer.bytes) / spec.bytes_per_cycle;
+    if (transfer.kind == Transfer::Kind::between && rate > 0) taken += static_cast<double>(transfer.bytes) / rate;
     free = std::max(taken, began + (transfer.tensor ? spec.tensor_command : spec.command));
     times.read = std::max(now, taken + start);
-    times.done = std::max(times.done, times.read) + spec.finish;
+    times.done = std::max(times.done, times.read);
     if (transfer.kind == Transfer::Kind::between) times.done += spec.between;
     return times;
 }

@@ -14,24 +14,20 @@
 
 namespace gputomo::sim {
 
-/// The operations of a description whose times bulk copies have: a copy of 16 bytes and a box of 16 bytes, which the L2
-/// serves, until a thread that waits for it goes on; a row of 16 bytes of a larger box; and a load from the shared
-/// memory of another block.
-inline constexpr const char* kBulkLoad = "cp.async.bulk";
-inline constexpr const char* kTensorLoad = "cp.async.bulk.tensor";
-inline constexpr const char* kTensorLine = "cp.async.bulk.tensor:row";
-inline constexpr const char* kClusterLoad = "ld.shared::cluster.u32";
-
 /// What the description says of bulk copies. Where it says nothing, a copy costs what a load of its lines costs.
 struct BulkSpec {
     double start = 0;            ///< cycles from the issue of a copy to the departure of its first piece
     double tensor_start = 0;     ///< the same of a box of a tensor
-    double finish = 0;           ///< cycles from the arrival of the last piece to that at the barrier
+    double store_start = 0;      ///< the same of a copy to global memory
     double command = 0;          ///< cycles for which a copy occupies the unit, at least
     double tensor_command = 0;   ///< the same of a box
     double piece = 0;            ///< cycles for which a piece occupies the unit, at least
-    double bytes_per_cycle = 0;  ///< of the unit; 0: any number
-    double between = 0;          ///< cycles to the shared memory of another block, of a copy and of a signal
+    double bytes_per_cycle = 0;  ///< of the unit into shared memory; 0: any number
+    double store_bytes_per_cycle = 0;  ///< of the unit out of shared memory; 0: any number
+    double between = 0;                ///< cycles to the shared memory of another block
+    double arrival = 0;                ///< cycles from an arrival at a barrier until a check can see it
+    double check = 0;                  ///< cycles of a check of a barrier
+    double cluster_barrier = 0;        ///< cycles from the last arrival of a cluster until its warps go on
 };
 [[nodiscard]] BulkSpec bulk_spec_of(const machine::Machine& machine);
 

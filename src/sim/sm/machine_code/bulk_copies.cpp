@@ -67,7 +67,7 @@ void SassEngine::check_waiters(std::uint32_t block, double now) {
         waiters[i] = waiters.back();
         waiters.pop_back();
         warp.waits_for_phase = false;
-        const double when = std::max(now + wake_latency_, use_barrier(warp, step, waiter.mask));
+        const double when = use_barrier(warp, step, waiter.mask, now);
         complete(warp, waiter.step, when, when);
         warp.hold = std::max(warp.hold, when);
         wake(warp, now);

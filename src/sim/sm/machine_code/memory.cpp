@@ -98,14 +98,19 @@ void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, d
     warp.memory_done = std::max(warp.memory_done, times.done);
     double written = times.done;
     const bool uses_barrier = step.instruction.form->facts->what == sass::Class::shared_barrier;
-    if (uses_barrier) written = std::max(written, use_barrier(warp, step, mask));
+    if (uses_barrier) {
+        if (step.predicate_out[0].number != sass::kTruePredicate) written += bulk_spec_.check;
+        written = std::max(written, use_barrier(warp, step, mask, now));
+    }
     // The operands are read when the last transaction has left.
     complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), written, times.later_for_cores);
     if (!uses_barrier) return;
     if (tries_to_wait(step))
         wait_for_phase(warp, at, mask);
     else if (step.predicate_out[0].number == sass::kTruePredicate)
-        check_waiters(warp.block, now);
+        for_lanes(mask, [&](int lane) {
+            check_waiters(warp.state.block->reached[static_cast<std::size_t>(lane)]->resident, now);
+        });
 }
 
 void SassEngine::access_constant(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now) {
@@ -121,23 +126,29 @@ void SassEngine::access_constant(Warp& warp, const Step& step, std::size_t at, s
     complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), times.done);
 }
 
-/// A barrier in shared memory changes when an arrival issues. What arrives with asynchronous copies is there later: a
-/// check that finds the phase ended takes until then. Returns when the result of the instruction is there.
-double SassEngine::use_barrier(Warp& warp, const Step& step, std::uint32_t mask) {
-    auto& complete_at = barriers_complete_[warp.block];
-    const auto& addresses = warp.state.block->addresses;
-    double when = 0;
-    if (step.instruction.operation == Opcode::ARRIVES) {
-        for_lanes(mask, [&](int lane) {
-            double& at = complete_at[addresses[static_cast<std::size_t>(lane)]];
-            at = std::max(at, warp.copies_done);
-        });
-    } else if (step.predicate_out[0].number != sass::kTruePredicate) {
-        for_lanes(mask & warp.state.holds(step.predicate_out[0]), [&](int lane) {
-            const auto found = complete_at.find(addresses[static_cast<std::size_t>(lane)]);
+/// A barrier in shared memory changes when an arrival issues, but checks see it later. What arrives with asynchronous
+/// copies is there later still: a check that finds the phase ended takes until then. Returns when the result of the
+/// instruction is there.
+double SassEngine::use_barrier(Warp& warp, const Step& step, std::uint32_t mask, double now) {
+    const machine_code::BlockState& state = *warp.state.block;
+    double when = now;
+    const bool checks = step.predicate_out[0].number != sass::kTruePredicate;
+    if (checks) mask &= warp.state.holds(step.predicate_out[0]);
+    for_lanes(mask, [&](int lane) {
+        const auto l = static_cast<std::size_t>(lane);
+        const machine_code::BlockState* const reached = step.uniform ? state.reached.front() : state.reached[l];
+        auto& complete_at = barriers_complete_[reached->resident];
+        if (checks) {
+            const auto found = complete_at.find(state.addresses[l]);
             if (found != complete_at.end()) when = std::max(when, found->second);
-        });
-    }
+            return;
+        }
+        double arrives = now + bulk_spec_.arrival;
+        if (step.instruction.operation == Opcode::ARRIVES) arrives = std::max(arrives, warp.copies_done);
+        if (reached != &state) arrives += bulk_spec_.between;
+        double& at = complete_at[state.addresses[l]];
+        at = std::max(at, arrives);
+    });
     return when;
 }
 

@@ -134,7 +134,7 @@ private:
     void find_accesses();
     void access_memory(Warp& warp, std::size_t at, std::uint32_t mask, double now);
     void access_constant(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
-    double use_barrier(Warp& warp, const Step& step, std::uint32_t mask);
+    double use_barrier(Warp& warp, const Step& step, std::uint32_t mask, double now);
     void fetch_texture(Warp& warp, std::size_t at, std::uint32_t mask, double now);
     void copy_async(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     void wait_for_barriers(Warp& warp, const Step& step, double now);
@@ -175,7 +175,6 @@ private:
     std::vector<std::vector<Waiter>> waiters_;  ///< by block
     BulkSpec bulk_spec_;
     std::vector<double> bulk_free_;  ///< by SM: when the unit of bulk copies can take the next one
-    double wake_latency_ = 0;        ///< from the end of a phase to the next instruction of a warp that waits for it
     std::vector<Warp> of_warps_;     ///< never grows beyond what is reserved, so references hold
 };
 
