@@ -2,6 +2,8 @@
 // executes them.
 #pragma once
 
+#include "machine/machine.hpp"
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -22,5 +24,22 @@ inline constexpr std::string_view kClusterBarrier = "barrier.cluster";
                               kBarrierArrival, kBarrierCheck, kClusterLoad, kClusterBarrier};
     return std::ranges::find(kAll, operation) != kAll.end();
 }
+
+/// What the description says of bulk copies. Where it says nothing, a copy costs what a load of its lines costs.
+struct BulkSpec {
+    double start = 0;                  ///< cycles from the issue of a copy to the departure of its first piece
+    double tensor_start = 0;           ///< the same of a box of a tensor
+    double store_start = 0;            ///< the same of a copy to global memory
+    double command = 0;                ///< cycles for which a copy occupies the unit, at least
+    double tensor_command = 0;         ///< the same of a box
+    double piece = 0;                  ///< cycles for which a piece occupies the unit, at least
+    double bytes_per_cycle = 0;        ///< of the unit into shared memory; 0: any number
+    double store_bytes_per_cycle = 0;  ///< of the unit out of shared memory; 0: any number
+    double between = 0;                ///< cycles to the shared memory of another block
+    double arrival = 0;                ///< cycles from an arrival at a barrier until a check can see it
+    double check = 0;                  ///< cycles of a check of a barrier
+    double cluster_barrier = 0;        ///< cycles from the last arrival of a cluster until its warps go on
+};
+[[nodiscard]] BulkSpec bulk_spec_of(const machine::Machine& machine);
 
 }  // namespace gputomo::costs

@@ -20,6 +20,8 @@ enum class StepKind : std::uint8_t {
     constant,      ///< a load through the cache of constants
     copy,          ///< an asynchronous copy from global to shared memory
     copy_barrier,  ///< is complete when all copies before it are
+    bulk_copy,     ///< between global and shared memory, as one piece
+    bulk_group,    ///< is complete when all bulk copies to global memory before it are
     wait,          ///< waits until at most `left` instructions of `barrier` are in flight
     fence,         ///< waits for all accesses of the warp
     block_barrier,
@@ -81,6 +83,7 @@ struct WarpAccess {
     std::uint16_t lines = 0;
     AccessKind kind = AccessKind::load;
     bool skips_near = false;  ///< is not served by the SM's own caches
+    bool tensor = false;      ///< of a bulk copy: it is a box of a tensor
     Stage stage = Stage::first_cache;
     costs::AtomicClass atomic_class = costs::AtomicClass::integer;
     float stage_cycles = 0;  ///< for which its lines or words occupy the stage
@@ -102,6 +105,14 @@ struct WarpEvent {
     std::uint32_t access = kNoAccess;  ///< into BlockTrace::accesses
 };
 
+/// What an instruction does with a phase of a barrier in shared memory.
+struct PhaseUse {
+    std::uint32_t event = 0;    ///< of its warp, in BlockTrace::warps
+    std::uint32_t barrier = 0;  ///< numbered from 0 on, in the order of first use
+    std::uint32_t phase = 0;  ///< that the arrival belongs to; of a check, the number of phases that have to have ended
+    bool checks = false;      ///< waits until they have; otherwise it arrives
+};
+
 /// Waves of blocks of an SM that are replayed. The second half of them tells how long further blocks take.
 inline constexpr std::uint64_t kReplayedWaves = 4;
 
@@ -109,6 +120,7 @@ inline constexpr std::uint64_t kReplayedWaves = 4;
 struct BlockTrace {
     std::uint64_t block = 0;
     std::vector<std::vector<WarpEvent>> warps;
+    std::vector<std::vector<PhaseUse>> phases;  ///< by warp, in the order of its events
     std::vector<WarpAccess> accesses;
     std::vector<TouchedLine> lines;
 };

@@ -215,6 +215,10 @@ private:
             throw;
         }
         if (!keeps_memory) saved_.restore();
+        // Waits for phases of barriers in shared memory are replayed.
+        std::erase_if(executed.waits, [this](const sim::machine_code::Wait& wait) {
+            return sim::machine_code::checks_phase(prepared_.program().steps[wait.step]);
+        });
         sim::machine_code::add_waits(waits_, executed.waits);
         if (!known_.insert(block).second) return true;
         for (std::size_t i = 0; i < executed.warp_instructions.size(); ++i) {
@@ -397,9 +401,6 @@ private:
         const auto* const waited = sim::machine_code::most_certain(waits_);
         if (waited != nullptr && waited->certain)
             hand_over(fmt::format("warps of a block wait for each other: {}", text_of(*waited)));
-        if (const auto at = first_phase_check())
-            hand_over(fmt::format("warps wait at barriers in shared memory for each other or for copies ({})",
-                                  sim::machine_code::text_of(prepared_.program(), *at)));
         if (!found_) found_ = find();
         if (!found_) {
             profile_.assumptions.emplace_back(kAlone);
@@ -423,14 +424,6 @@ private:
 
     [[nodiscard]] double estimated_instructions() const {
         return mean_instructions() * static_cast<double>(profile_.blocks);
-    }
-
-    /// The first instruction that asks whether a phase of a barrier in shared memory has ended.
-    [[nodiscard]] std::optional<std::size_t> first_phase_check() const {
-        const auto& steps = prepared_.program().steps;
-        for (std::size_t at = 0; at < steps.size(); ++at)
-            if (profile_.executed[at] > 0 && sim::machine_code::checks_phase(steps[at])) return at;
-        return {};
     }
 
     /// Executes a block for another observer than the recorder.

@@ -1,11 +1,13 @@
 #include "launch/profile/recorder.hpp"
 
+#include "sass/form.hpp"
 #include "sass/operations.hpp"
 #include "sim/machine_code/warp.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <span>
 
 namespace gputomo::launch {
@@ -60,7 +62,11 @@ void Recorder::begin(std::uint64_t block, bool trace, std::size_t most_events) {
     trace_ = {};
     trace_.block = block;
     tracing_ = trace;
-    if (tracing_) trace_.warps.resize(warps_of_block_);
+    if (tracing_) trace_.warps.resize(warps_of_block_), trace_.phases.resize(warps_of_block_);
+    barriers_.clear();
+    failed_.assign(warps_of_block_, {});
+    used_.clear();
+    check_failed_ = false;
     most_events_ = most_events;
     events_ = 0;
     pending_ = false;
@@ -104,6 +110,62 @@ void Recorder::access(Space space, Access access, std::uint64_t offset, std::uin
 bool Recorder::end_block(std::uint64_t /*index*/) {
     finish();
     return true;
+}
+
+void Recorder::arrive(std::uint64_t barrier, bool ends) {
+    const auto number = static_cast<std::uint32_t>(barriers_.size());
+    BarrierOf& of = barriers_.try_emplace(barrier, BarrierOf{.number = number}).first->second;
+    const PhaseUse use{.barrier = of.number, .phase = of.ended, .checks = false};
+    // The threads of one instruction arrive together.
+    if (used_.empty() || used_.back().checks || used_.back().barrier != use.barrier || used_.back().phase != use.phase)
+        used_.push_back(use);
+    if (ends) ++of.ended;
+}
+
+void Recorder::check(std::uint64_t barrier, bool ended) {
+    const auto number = static_cast<std::uint32_t>(barriers_.size());
+    const BarrierOf& of = barriers_.try_emplace(barrier, BarrierOf{.number = number}).first->second;
+    checked_ = barrier;
+    check_failed_ = check_failed_ || !ended;
+    // All threads of a warp ask for the same phase; one use stands for them.
+    if (!ended || (!used_.empty() && used_.back().checks && used_.back().barrier == of.number)) return;
+    used_.push_back({.barrier = of.number, .phase = of.ended, .checks = true});
+}
+
+void Recorder::forget_failed_check(std::uint64_t barrier) {
+    FailedCheck& failed = failed_[warp_];
+    if (failed.barrier != barrier) return;
+    auto& events = trace_.warps[warp_];
+    auto& phases = trace_.phases[warp_];
+    // What it has done in between is more than asking where it has arrived somewhere or reached memory.
+    const bool only_asked = phases.size() == failed.phases &&
+                            std::none_of(events.begin() + static_cast<std::ptrdiff_t>(failed.events), events.end(),
+                                         [this](const WarpEvent& event) {
+                                             return event.access != kNoAccess && event.access != kNotExecuted &&
+                                                    trace_.accesses[event.access].lines > 0;
+                                         });
+    if (!only_asked) return;
+    counts_.instructions -= static_cast<double>(events.size() - failed.events);
+    events.resize(failed.events);
+}
+
+void Recorder::add_phases() {
+    const bool asked = check_failed_ || (!used_.empty() && used_.front().checks);
+    if (tracing_ && asked) {
+        forget_failed_check(checked_);
+        failed_[warp_] = {};
+        if (check_failed_)
+            failed_[warp_] = {
+                .barrier = checked_, .events = trace_.warps[warp_].size(), .phases = trace_.phases[warp_].size()};
+    }
+    // Threads that ask for a phase in vain ask again.
+    if (tracing_ && !check_failed_)
+        for (PhaseUse& use : used_) {
+            use.event = static_cast<std::uint32_t>(trace_.warps[warp_].size());
+            trace_.phases[warp_].push_back(use);
+        }
+    used_.clear();
+    check_failed_ = false;
 }
 
 void Recorder::add_lines(const Accessed& accessed, bool global, WarpAccess& to) {
@@ -303,6 +365,34 @@ void Recorder::add_texture(WarpAccess& to) {
     to.spread = static_cast<float>(port.spacing * (to.lines > 0 ? to.lines - 1 : 0));
 }
 
+/// The lines of a bulk copy follow each other, and no port of the SM is in their way.
+void Recorder::add_bulk(WarpAccess& to) {
+    to.skips_near = true;
+    to.tensor = program_.steps[step_].instruction.operation != Opcode::UBLKCP &&
+                program_.steps[step_].instruction.operation != Opcode::UBLKRED &&
+                program_.steps[step_].instruction.operation != Opcode::UBLKPF;
+    lines_.clear();
+    double sectors = 0;
+    for (std::size_t i = 0; i < global_.count; ++i) {
+        constexpr std::uint64_t kSectors = kTouchedLineBytes / kTouchedSectorBytes;
+        const std::uint64_t sector = global_.address[i] / kTouchedSectorBytes;
+        if (lines_.empty() || lines_.back().line != sector / kSectors) lines_.push_back({sector / kSectors, 0});
+        const std::uint32_t bit = 1U << (sector % kSectors);
+        if ((lines_.back().sectors & bit) != 0) continue;
+        lines_.back().sectors |= bit;
+        ++sectors;
+        if (to.kind == AccessKind::load) read_.insert(sector), loaded_.insert(sector);
+        if (to.kind != AccessKind::load) written_.insert(sector);
+    }
+    counts_.transactions += static_cast<double>(lines_.size());
+    (to.kind == AccessKind::load ? counts_.load_sectors : counts_.store_sectors) += sectors;
+    if (!tracing_) return;
+    to.first = static_cast<std::uint32_t>(trace_.lines.size());
+    to.lines =
+        static_cast<std::uint16_t>(std::min<std::size_t>(lines_.size(), std::numeric_limits<std::uint16_t>::max()));
+    trace_.lines.insert(trace_.lines.end(), lines_.begin(), lines_.end());
+}
+
 void Recorder::add_banks(WarpAccess& to) {
     counts_.shared_accesses += 1;
     if (!banks_) return;
@@ -326,6 +416,7 @@ void Recorder::add_banks(WarpAccess& to) {
 void Recorder::finish() {
     if (!pending_) return;
     pending_ = false;
+    add_phases();
     WarpEvent event{.step = static_cast<std::uint32_t>(step_)};
     if (mask_ == 0) event.access = kNotExecuted;
     if (global_.count + shared_.count + local_.count + constant_.count > 0) {
@@ -333,7 +424,10 @@ void Recorder::finish() {
                           .skips_near = skips_near(program_.steps[step_].instruction),
                           .atomic_class = sim::machine_code::atomic_class_of(program_.steps[step_])};
         if (global_.count > 0) {
-            if (sim::machine_code::fetches_texels(program_.steps[step_]))
+            const auto* const form = program_.steps[step_].instruction.form;
+            if (form != nullptr && form->facts->what == sass::Class::bulk_copy)
+                add_bulk(access);
+            else if (sim::machine_code::fetches_texels(program_.steps[step_]))
                 add_texture(access);
             else
                 add_global(access);

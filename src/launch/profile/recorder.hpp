@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -51,6 +52,8 @@ public:
     void execute(std::size_t step, std::uint32_t lanes, std::uint32_t mask) override;
     void access(sim::machine_code::Space space, sim::machine_code::Access access, std::uint64_t offset,
                 std::uint64_t bytes) override;
+    void arrive(std::uint64_t barrier, bool ends) override;
+    void check(std::uint64_t barrier, bool ended) override;
     bool end_block(std::uint64_t index) override;
 
     [[nodiscard]] const BlockCounts& counts() const { return counts_; }
@@ -69,12 +72,13 @@ public:
 private:
     /// Addresses of one instruction's threads.
     struct Accessed {
-        std::array<std::uint64_t, 256> address{};  ///< a filter reads up to eight texels for each thread
+        std::vector<std::uint64_t> address;  ///< room that is kept from one instruction to the next
         std::size_t count = 0;
         std::uint64_t bytes = 0;
         sim::machine_code::Access access = sim::machine_code::Access::read;
         void add(std::uint64_t at, std::uint64_t size, sim::machine_code::Access how) {
-            if (count < address.size()) address[count++] = at;
+            if (count == address.size()) address.push_back(at);
+            address[count++] = at;
             bytes = size;
             access = how;
         }
@@ -90,6 +94,11 @@ private:
     void add_swaps(const Accessed& accessed, bool global);
     void add_local(WarpAccess& to);
     void add_constant(WarpAccess& to);
+    void add_bulk(WarpAccess& to);
+    /// Uses of barriers by the instruction that has been executed last.
+    void add_phases();
+    /// Forgets what the warp did since a check that failed, as it asks again.
+    void forget_failed_check(std::uint64_t barrier);
     void add_texture(WarpAccess& to);
     /// Returns the transactions of the access.
     const std::vector<sim::Segment>& take_port(sim::PathKind path, sim::Coalescer& coalescer, const Accessed& accessed,
@@ -110,6 +119,21 @@ private:
     std::size_t warp_ = 0, step_ = 0;
     std::uint32_t mask_ = 0;
     Accessed global_, shared_, local_, constant_;
+    /// A barrier in shared memory.
+    struct BarrierOf {
+        std::uint32_t number = 0;
+        std::uint32_t ended = 0;  ///< phases
+    };
+    /// A check of a warp that failed, and where the warp's record was before it.
+    struct FailedCheck {
+        std::uint64_t barrier = ~std::uint64_t{0};
+        std::size_t events = 0, phases = 0, accesses = 0;
+    };
+    std::unordered_map<std::uint64_t, BarrierOf> barriers_;  ///< by address
+    std::vector<FailedCheck> failed_;                        ///< by warp
+    std::vector<PhaseUse> used_;                             ///< by the instruction that is executed
+    bool check_failed_ = false;
+    std::uint64_t checked_ = 0;  ///< barrier
     std::vector<TouchedLine> lines_;
     std::unordered_set<std::uint64_t> read_, written_, loaded_, observed_, constants_;
     AtomicsOfBlock atomics_;

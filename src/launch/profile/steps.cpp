@@ -36,6 +36,9 @@ StepKind kind_of(const sim::machine_code::Step& step) {
         case Class::constant: return StepKind::constant;
         case Class::copy: return StepKind::copy;
         case Class::copy_barrier: return StepKind::copy_barrier;
+        case Class::bulk_copy: return StepKind::bulk_copy;
+        case Class::bulk_group: return StepKind::bulk_group;
+        case Class::shared_barrier: return StepKind::shared;
         case Class::wait: return StepKind::wait;
         case Class::fence: return StepKind::fence;
         default: return StepKind::compute;

@@ -138,6 +138,7 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     rates.constant_latency =
         constants != nullptr ? static_cast<double>(constants->latency.value_or(0)) : rates.l1_latency;
     add_cold_start(rates, machine);
+    rates.bulk = costs::bulk_spec_of(machine);
     return rates;
 }
 

@@ -1,6 +1,7 @@
 // How fast an SM issues, loads and stores, and what its share of the GPU's caches and memory is.
 #pragma once
 
+#include "costs/asynchronous_operations.hpp"
 #include "costs/atomic_units.hpp"
 #include "costs/register_ports.hpp"
 #include "machine/machine.hpp"
@@ -58,6 +59,7 @@ struct SmRates {
     double texture_latency = 0;  ///< to data in the first cache of the path
     double constant_latency = 0, barrier_latency = 0, branch_latency = 0;
     ReadOnlyRates code, constants;
+    costs::BulkSpec bulk;
     std::vector<TlbRate> tlbs;     ///< nearest first
     double store_drain = 0;        ///< cycles from the last store that leaves the SM to the end of the launch
     double profiler_cycles = 0;    ///< that a profiler counts for an empty kernel

@@ -62,12 +62,14 @@ private:
         const double interval = rates_.block_interval * shares_.active_sms;
         const double start = starts_.take(now, interval * scale_);
         block.running = block.trace->warps.size();
+        block.count_phases();
         running_ += block.running;
         for (std::uint32_t w = 0; w < block.trace->warps.size(); ++w) {
             const auto number = static_cast<std::uint32_t>(warps_.size());
             ReplayedWarp& warp = warps_.emplace_back();
             warp.block = index;
             warp.events = &block.trace->warps[w];
+            if (w < block.trace->phases.size()) warp.phases = &block.trace->phases[w];
             warp.scheduler = next_scheduler_++ % static_cast<std::uint32_t>(issue_.size());
             warp.hold = warp.issued = start;
             if (warp.events->empty())
@@ -99,9 +101,15 @@ private:
         }
     }
 
-    /// A block whose warps wait at different barriers goes on: counts of threads at a barrier are not recorded.
+    /// A block whose warps wait at different barriers goes on: counts of threads at a barrier are not recorded. A
+    /// record that ends early lacks arrivals at barriers in shared memory.
     void release_stuck() {
         for (ReplayedBlock& block : blocks_) {
+            if (!block.waiters.empty()) {
+                const PhaseWaiter waiter = block.waiters.back();
+                block.waiters.pop_back();
+                return go_on(waiter, waiter.written);
+            }
             if (block.arrived.empty()) continue;
             const std::size_t running = std::exchange(block.running, block.arrived.size());
             release_if_complete(block);
@@ -178,6 +186,76 @@ private:
         return step.kind == launch::StepKind::shared ? rates_.shared_slots : rates_.access_slots;
     }
 
+    /// A warp whose phase has ended.
+    void go_on(const PhaseWaiter& waiter, double ended) {
+        ReplayedWarp& warp = warps_[waiter.warp];
+        const double written = std::max(waiter.written, ended);
+        warp.release(profile_.steps[waiter.step], waiter.read, written);
+        warp.hold = std::max(warp.hold, ended);
+        queue_next(waiter.warp);
+    }
+
+    /// The instruction that the warp has issued last arrives at barriers at `when`, and asks for phases. Returns false
+    /// where it waits for a phase.
+    bool use_phases(std::uint32_t index, std::uint32_t step, double when, double read, double& written) {
+        ReplayedWarp& warp = warps_[index];
+        if (warp.phases == nullptr) return true;
+        ReplayedBlock& block = blocks_[warp.block];
+        bool goes_on = true;
+        for (; warp.next_phase < warp.phases->size(); ++warp.next_phase) {
+            const launch::PhaseUse& use = (*warp.phases)[warp.next_phase];
+            if (use.event + std::size_t{1} != warp.next) break;
+            if (!use.checks) {
+                arrive_at_phase(block, use, when);
+                continue;
+            }
+            written += rates_.bulk.check;
+            if (use.phase == 0) continue;
+            const ReplayedPhase& phase = block.phase(use.barrier, use.phase - 1);
+            if (phase.left == 0) {
+                written = std::max(written, phase.ended);
+                continue;
+            }
+            block.waiters.push_back({index, step, use.barrier, use.phase - 1, read, written});
+            goes_on = false;
+        }
+        return goes_on;
+    }
+
+    void arrive_at_phase(ReplayedBlock& block, const launch::PhaseUse& use, double when) {
+        ReplayedPhase& phase = block.phase(use.barrier, use.phase);
+        phase.ended = std::max(phase.ended, when);
+        if (phase.left == 0 || --phase.left > 0) return;
+        const double ended = phase.ended;
+        std::vector<PhaseWaiter> released;
+        std::erase_if(block.waiters, [&](const PhaseWaiter& waiter) {
+            const bool waits = waiter.barrier == use.barrier && waiter.phase == use.phase;
+            if (waits) released.push_back(waiter);
+            return waits;
+        });
+        for (const PhaseWaiter& waiter : released) go_on(waiter, ended);
+    }
+
+    /// The SM's unit takes the lines of bulk copies one after the other. Returns when all bytes are where they go.
+    double copy_bulk(ReplayedWarp& warp, const launch::WarpEvent& event, double at) {
+        const launch::BlockTrace& trace = *blocks_[warp.block].trace;
+        const launch::WarpAccess& access = trace.accesses[event.access];
+        const bool writes = access.kind != launch::AccessKind::load;
+        const costs::BulkSpec& spec = rates_.bulk;
+        const double start = writes ? spec.store_start : access.tensor ? spec.tensor_start : spec.start;
+        const double rate = writes ? spec.store_bytes_per_cycle : spec.bytes_per_cycle;
+        double done = at + start;
+        for (const auto& line : std::span(trace.lines.data() + access.first, access.lines)) {
+            const double bytes = std::popcount(line.sectors) * static_cast<double>(launch::kTouchedSectorBytes);
+            const double leaves = bulk_.take(at, std::max(spec.piece, rate > 0 ? bytes / rate : 0) * scale_) + start;
+            done = std::max(done, memory_.served(access, line, leaves));
+            if (writes) warp.bulk_read = std::max(warp.bulk_read, leaves);
+        }
+        if (writes) warp.bulk_done = std::max(warp.bulk_done, done);
+        timeline_.cycles = std::max(timeline_.cycles, done * scale_);
+        return done;
+    }
+
     void complete(std::uint32_t index, const launch::ProfiledStep& step, const launch::WarpEvent& event, double at) {
         ReplayedWarp& warp = warps_[index];
         if (event.access == launch::kNotExecuted) {
@@ -189,8 +267,20 @@ private:
             written = unit_of(step, warp.scheduler).take(at, step.interval * scale_) + step.latency;
             read = written;
         }
-        if (event.access != launch::kNoAccess) access(warp, step, event, at, read, written);
+        double arrives = at + rates_.bulk.arrival;
+        if (step.kind == launch::StepKind::bulk_copy) {
+            if (event.access != launch::kNoAccess) arrives = copy_bulk(warp, event, at);
+        } else if (event.access != launch::kNoAccess) {
+            access(warp, step, event, at, read, written);
+        }
+        if (warp.copies_done > 0 && step.kind == launch::StepKind::shared)
+            arrives = std::max(arrives, step.text.starts_with("ARRIVES") ? warp.copies_done : 0);
+        if (!use_phases(index, event.step, arrives, read, written)) return;
         switch (step.kind) {
+            case launch::StepKind::bulk_group:
+                read = std::max(read, warp.bulk_read);
+                written = std::max(written, warp.bulk_done);
+                break;
             case launch::StepKind::constant:
                 written = std::max(written, at) + rates_.constant_latency;
                 warp.memory_done = std::max(warp.memory_done, written);
@@ -320,6 +410,7 @@ private:
     std::vector<Server> units_of_sm_, units_;
     /// Cycles in which an instruction issued, without the further slots that it takes.
     double issued_ = 0;
+    Server bulk_;                   ///< the unit of bulk copies
     std::array<Server, 4> stages_;  ///< by launch::Stage
     Server starts_;
     std::vector<ReplayedBlock> blocks_;

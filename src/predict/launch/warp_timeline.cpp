@@ -36,4 +36,13 @@ void ReplayedWarp::wait(const launch::ProfiledStep& step, double at) {
     hold = std::max(hold, when);
 }
 
+void ReplayedBlock::count_phases() {
+    phases.clear();
+    for (const auto& of_warp : trace->phases)
+        for (const launch::PhaseUse& use : of_warp) {
+            if (phases.size() <= use.barrier) phases.resize(use.barrier + std::size_t{1});
+            if (!use.checks) ++phase(use.barrier, use.phase).left;
+        }
+}
+
 }  // namespace gputomo::predict

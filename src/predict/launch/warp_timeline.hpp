@@ -20,7 +20,8 @@ inline constexpr std::size_t kDependences = costs::kProductGroups + 1;
 struct ReplayedWarp {
     std::uint32_t block = 0;
     const std::vector<launch::WarpEvent>* events = nullptr;
-    std::size_t next = 0;
+    const std::vector<launch::PhaseUse>* phases = nullptr;  ///< nullptr: none
+    std::size_t next = 0, next_phase = 0;
     std::uint32_t scheduler = 0;
     double hold = 0;        ///< earliest issue of the next instruction
     double issued = 0;      ///< when the last instruction was issued
@@ -29,6 +30,7 @@ struct ReplayedWarp {
     std::array<double, kDependences> released{};
     std::array<std::vector<double>, kDependences> completions;
     double memory_done = 0, copies_done = 0;
+    double bulk_read = 0, bulk_done = 0;          ///< of bulk copies to global memory
     costs::ReturningWords returning;              ///< of its loads
     std::uint64_t code_line = ~std::uint64_t{0};  ///< that its last instruction came from
 
@@ -44,11 +46,33 @@ private:
     void release(std::uint8_t barrier, double when);
 };
 
+/// A phase of a barrier in shared memory.
+struct ReplayedPhase {
+    std::size_t left = 0;  ///< arrivals that have not come
+    double ended = 0;      ///< when the last one that has come takes effect
+};
+
+/// A warp that waits for a phase, after it has issued the check.
+struct PhaseWaiter {
+    std::uint32_t warp = 0, step = 0, barrier = 0, phase = 0;
+    double read = 0, written = 0;  ///< of the check
+};
+
 struct ReplayedBlock {
     const launch::BlockTrace* trace = nullptr;
+    std::vector<std::vector<ReplayedPhase>> phases;  ///< by barrier
+    std::vector<PhaseWaiter> waiters;
     std::size_t running = 0;             ///< warps that have not ended
     std::vector<std::uint32_t> arrived;  ///< warps at the barrier
     double latest = 0;                   ///< arrival at the barrier
+
+    /// Counts the arrivals of all phases.
+    void count_phases();
+    [[nodiscard]] ReplayedPhase& phase(std::uint32_t barrier, std::uint32_t number) {
+        auto& of = phases[barrier];
+        if (of.size() <= number) of.resize(number + std::size_t{1});
+        return of[number];
+    }
 
     void arrive(std::uint32_t warp, double now) {
         arrived.push_back(warp);

@@ -49,6 +49,11 @@ std::byte* barrier_at(Warp& warp, const Step& step, int lane) {
     return cluster_bytes(warp, step.address, kBarrierBytes, lane);
 }
 
+std::uint64_t arrive(Warp& warp, const Step& step, int lane, const Arrival& arrival) {
+    std::byte* const at = barrier_at(warp, step, lane);
+    return arrive_at_barrier(*warp.block->reached[static_cast<std::size_t>(lane)], at, arrival);
+}
+
 /// The values of Modifier::arrival: how many threads arrive, and what becomes of transactions.
 enum : unsigned { kExpectAndArrive, kOneThread, kOneTransaction, kExpect, kComplete, kThreads };
 
@@ -71,8 +76,7 @@ void arrive_lanes(Warp& warp, const Step& step, std::uint32_t mask) {
     const View operand = warp.view(step, 0);
     std::uint32_t *const low = warp.result(step), *const high = warp.result(step, 1);
     for_lanes(mask, [&](int l) {
-        const std::uint64_t before =
-            arrive_at_barrier(barrier_at(warp, step, l), arrival_of(step.instruction, operand[l]));
+        const std::uint64_t before = arrive(warp, step, l, arrival_of(step.instruction, operand[l]));
         low[l] = static_cast<std::uint32_t>(before);
         high[l] = static_cast<std::uint32_t>(before >> 32);
     });
@@ -86,7 +90,10 @@ void check_phase(Warp& warp, const Step& step, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
         std::uint64_t barrier = 0;
         std::memcpy(&barrier, barrier_at(warp, step, l), sizeof barrier);
-        ended |= static_cast<std::uint32_t>((barrier >> kPhaseAt) != token[l] >> 31) << l;
+        const bool has_ended = (barrier >> kPhaseAt) != token[l] >> 31;
+        ended |= static_cast<std::uint32_t>(has_ended) << l;
+        if (warp.block->observer != nullptr)
+            warp.block->observer->check(warp.block->addresses[static_cast<std::size_t>(l)], has_ended);
     });
     warp.set_predicate(step.predicate_out[0], ended, mask);
 }
@@ -108,7 +115,7 @@ void invalidate(Warp&, const Step&, std::uint32_t) {}
 template <bool transaction>
 void arrive_after_copies(Warp& warp, const Step& step, std::uint32_t mask) {
     const Arrival arrival = transaction ? Arrival{.transactions = 0 - std::uint64_t{1}} : Arrival{.threads = 1};
-    for_lanes(mask, [&](int l) { (void)arrive_at_barrier(barrier_at(warp, step, l), arrival); });
+    for_lanes(mask, [&](int l) { (void)arrive(warp, step, l, arrival); });
 }
 
 bool is_arrival(const sass::Instruction& instruction) {
@@ -118,11 +125,14 @@ bool is_arrival(const sass::Instruction& instruction) {
 
 }  // namespace
 
-std::uint64_t arrive_at_barrier(std::byte* at, const Arrival& arrival) {
+std::uint64_t arrive_at_barrier(BlockState& block, std::byte* at, const Arrival& arrival) {
     std::uint64_t barrier = 0;
     std::memcpy(&barrier, at, sizeof barrier);
     const std::uint64_t changed = after(barrier, arrival);
     std::memcpy(at, &changed, sizeof changed);
+    if (block.observer != nullptr)
+        block.observer->arrive(static_cast<std::uint64_t>(at - block.shared.data()),
+                               (barrier ^ changed) >> kPhaseAt != 0);
     return barrier;
 }
 

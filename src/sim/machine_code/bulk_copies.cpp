@@ -171,7 +171,7 @@ std::byte* touched_bytes(Warp& warp, std::uint64_t address, std::uint64_t bytes,
 
 void signal_barrier(Warp& warp, std::uint64_t barrier, std::uint64_t bytes) {
     const SharedPlace place = shared_place(warp, barrier, 0);
-    (void)arrive_at_barrier(bytes_of(place, kBarrierBytes, 0), {.transactions = 0 - bytes});
+    (void)arrive_at_barrier(*place.block, bytes_of(place, kBarrierBytes, 0), {.transactions = 0 - bytes});
     warp.block->transfer.signals.push_back({place.block, place.offset});
 }
 

@@ -6,6 +6,8 @@
 
 namespace gputomo::sim::machine_code {
 
+struct BlockState;
+
 inline constexpr std::uint64_t kBarrierBytes = 8;
 
 /// One arrival at a barrier.
@@ -15,8 +17,8 @@ struct Arrival {
     std::uint64_t leaving = 0;       ///< threads that do not take part in later phases
 };
 
-/// Performs the arrival, and returns the barrier as it was before. A phase ends when no arrivals and no transactions
-/// are left.
-std::uint64_t arrive_at_barrier(std::byte* at, const Arrival& arrival);
+/// Performs the arrival at a barrier of the block, and returns the barrier as it was before. A phase ends when no
+/// arrivals and no transactions are left. The block's observer is told.
+std::uint64_t arrive_at_barrier(BlockState& block, std::byte* at, const Arrival& arrival);
 
 }  // namespace gputomo::sim::machine_code

@@ -35,6 +35,10 @@ public:
     /// is an address. Otherwise it counts from the beginning of the block's shared memory, the thread's local
     /// memory or the constant bank.
     virtual void access(Space space, Access access, std::uint64_t offset, std::uint64_t bytes) = 0;
+    /// Something arrives at a barrier in shared memory, whose phase ends with it where `ends` holds.
+    virtual void arrive(std::uint64_t /*barrier*/, bool /*ends*/) {}
+    /// A thread asks whether a phase of a barrier in shared memory has ended.
+    virtual void check(std::uint64_t /*barrier*/, bool /*ended*/) {}
     /// The block has ended. The launch ends with it where this returns false.
     virtual bool end_block(std::uint64_t index) = 0;
 };

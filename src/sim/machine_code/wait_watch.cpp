@@ -151,7 +151,8 @@ void WaitWatch::note(const Warp& warp, std::uint64_t block, const Step& step, st
     // An atomic that found twice in a row what it found before has changed nothing.
     if (atomic && !same) ++writes_;
     last.repeated = same ? last.repeated + 1 : 1;
-    most_repeated_ = std::max(most_repeated_, last.repeated);
+    // Threads ask for a phase until it ends, however long that takes.
+    if (!checks_phase(step)) most_repeated_ = std::max(most_repeated_, last.repeated);
     last.waits = same && state == last.state;
     last.values = values;
     last.state = state;

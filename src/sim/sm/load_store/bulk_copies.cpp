@@ -1,10 +1,6 @@
 #include "sim/sm/load_store/bulk_copies.hpp"
 
-#include "costs/asynchronous_operations.hpp"
-
 #include <algorithm>
-#include <string>
-#include <string_view>
 
 namespace gputomo::sim {
 namespace {
@@ -38,46 +34,9 @@ Transaction transaction_of(Transfer::Kind kind, std::uint64_t address, std::uint
             .pieces = (std::uint64_t{1} << sectors) - 1};
 }
 
-double latency_of(const machine::Machine& machine, std::string_view operation) {
-    const auto found = machine.operations.find(std::string(operation));
-    return found == machine.operations.end() ? 0 : static_cast<double>(found->second.latency.value_or(0));
-}
-
-/// Cycles between two of the operation.
-double interval_of(const machine::Machine& machine, std::string_view operation) {
-    const auto found = machine.operations.find(std::string(operation));
-    const double rate = found == machine.operations.end() ? 0 : found->second.throughput.value_or(0);
-    return rate > 0 ? 1 / rate : 0;
-}
-
 }  // namespace
 
-BulkSpec bulk_spec_of(const machine::Machine& machine) {
-    BulkSpec spec;
-    double l2 = 0;
-    if (const auto cache = machine.caches.find("l2"); cache != machine.caches.end())
-        l2 = static_cast<double>(cache->second.latency.value_or(0));
-    // What a copy takes beyond a load of its line passes before it departs.
-    spec.start = std::max(0.0, latency_of(machine, costs::kBulkLoad) - l2);
-    spec.tensor_start = std::max(0.0, latency_of(machine, costs::kTensorLoad) - l2);
-    spec.store_start = latency_of(machine, costs::kBulkStore);
-    spec.command = interval_of(machine, costs::kBulkLoad);
-    spec.tensor_command = interval_of(machine, costs::kTensorLoad);
-    spec.piece = interval_of(machine, costs::kTensorRow);
-    spec.between = latency_of(machine, costs::kClusterLoad);
-    spec.arrival = latency_of(machine, costs::kBarrierArrival);
-    spec.check = latency_of(machine, costs::kBarrierCheck);
-    spec.cluster_barrier = latency_of(machine, costs::kClusterBarrier);
-    const auto rate = [&machine](const char* kind) {
-        const auto access = machine.accesses.find(kind);
-        return access == machine.accesses.end() ? 0 : access->second.sm_bytes_per_cycle.value_or(0);
-    };
-    spec.bytes_per_cycle = rate("l2_bulk");
-    spec.store_bytes_per_cycle = rate("l2_bulk_store");
-    return spec;
-}
-
-BulkTimes transfer_bulk(const BulkSpec& spec, const Transfer& transfer, std::uint32_t sm, double& free,
+BulkTimes transfer_bulk(const costs::BulkSpec& spec, const Transfer& transfer, std::uint32_t sm, double& free,
                         MemorySystem& memory, double now) {
     const double began = std::max(now, free);
     const bool writes = transfer.kind == Transfer::Kind::store || transfer.kind == Transfer::Kind::reduce;

@@ -113,7 +113,7 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
     states_.resize(blocks_.capacity());
     barriers_complete_.resize(blocks_.capacity());
     waiters_.resize(blocks_.capacity());
-    bulk_spec_ = bulk_spec_of(setup.machine);
+    bulk_spec_ = costs::bulk_spec_of(setup.machine);
     bulk_free_.assign(static_cast<std::size_t>(facts_.sms), 0.0);
     const auto& file = spec_.operands.file;
     for (double& slots : load_store_.spec.path_slots) slots = costs::slots_beside_others(slots, file);

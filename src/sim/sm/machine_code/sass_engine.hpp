@@ -173,7 +173,7 @@ private:
     /// By block and address in shared memory: when the last copy of a phase has arrived at the barrier there.
     std::vector<std::unordered_map<std::uint64_t, double>> barriers_complete_;
     std::vector<std::vector<Waiter>> waiters_;  ///< by block
-    BulkSpec bulk_spec_;
+    costs::BulkSpec bulk_spec_;
     std::vector<double> bulk_free_;  ///< by SM: when the unit of bulk copies can take the next one
     std::vector<Warp> of_warps_;     ///< never grows beyond what is reserved, so references hold
 };

@@ -1,0 +1,48 @@
+#include "costs/asynchronous_operations.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace gputomo::costs {
+namespace {
+
+double latency_of(const machine::Machine& machine, std::string_view operation) {
+    const auto found = machine.operations.find(std::string(operation));
+    return found == machine.operations.end() ? 0 : static_cast<double>(found->second.latency.value_or(0));
+}
+
+/// Cycles between two of the operation.
+double interval_of(const machine::Machine& machine, std::string_view operation) {
+    const auto found = machine.operations.find(std::string(operation));
+    const double rate = found == machine.operations.end() ? 0 : found->second.throughput.value_or(0);
+    return rate > 0 ? 1 / rate : 0;
+}
+
+}  // namespace
+
+BulkSpec bulk_spec_of(const machine::Machine& machine) {
+    BulkSpec spec;
+    double l2 = 0;
+    if (const auto cache = machine.caches.find("l2"); cache != machine.caches.end())
+        l2 = static_cast<double>(cache->second.latency.value_or(0));
+    // What a copy takes beyond a load of its line passes before it departs.
+    spec.start = std::max(0.0, latency_of(machine, kBulkLoad) - l2);
+    spec.tensor_start = std::max(0.0, latency_of(machine, kTensorLoad) - l2);
+    spec.store_start = latency_of(machine, kBulkStore);
+    spec.command = interval_of(machine, kBulkLoad);
+    spec.tensor_command = interval_of(machine, kTensorLoad);
+    spec.piece = interval_of(machine, kTensorRow);
+    spec.between = latency_of(machine, kClusterLoad);
+    spec.arrival = latency_of(machine, kBarrierArrival);
+    spec.check = latency_of(machine, kBarrierCheck);
+    spec.cluster_barrier = latency_of(machine, kClusterBarrier);
+    const auto rate = [&machine](const char* kind) {
+        const auto access = machine.accesses.find(kind);
+        return access == machine.accesses.end() ? 0 : access->second.sm_bytes_per_cycle.value_or(0);
+    };
+    spec.bytes_per_cycle = rate("l2_bulk");
+    spec.store_bytes_per_cycle = rate("l2_bulk_store");
+    return spec;
+}
+
+}  // namespace gputomo::costs
