@@ -64,7 +64,7 @@ struct Launch {
 /// The bytes of an argument, with the address of its buffer in place.
 [[nodiscard]] std::vector<std::byte> value_of(const Argument& argument, std::span<const device::Address> addresses);
 
-/// Throws InputError where the blocks are in clusters, which are executed on a GPU only.
+/// Throws InputError where the blocks are in clusters. PTX with clusters is executed on a GPU only.
 void refuse_clusters(const Launch& launch);
 
 /// The floating-point numbers as which buffers are compared.

@@ -34,7 +34,7 @@ PlacedLaunch::PlacedLaunch(device::Device& gpu, const Launch& launch)
     : gpu_(gpu), buffers_(launch.buffers), code_(launch.code), is_cubin_(sass::is_cubin(code_)) {
     // Other kernels of the module may need what is not simulated. A driver takes the whole file only.
     if (gpu_.simulated()) {
-        refuse_clusters(launch);
+        if (!is_cubin_) refuse_clusters(launch);
         if (is_cubin_) code_ = pruned(code_, launch.kernel);
     }
     addresses_.resize(launch.buffers.size());

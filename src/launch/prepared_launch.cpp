@@ -22,7 +22,6 @@ std::vector<device::Address> addresses_of(const std::vector<MemoryRange>& buffer
 
 PreparedLaunch::PreparedLaunch(const Launch& launch)
     : code_(launch.code), cubin_(std::as_bytes(std::span(code_))), memory_(~std::uint64_t{0}) {
-    refuse_clusters(launch);
     for (const Buffer& buffer : launch.buffers) place(buffer);
     program_ = sim::machine_code::prepare(cubin_, launch.kernel,
                                           [this](std::string_view section) { return section_address(section); });
@@ -31,6 +30,8 @@ PreparedLaunch::PreparedLaunch(const Launch& launch)
         if (!buffer.variable.empty()) fill_variable(buffer);
     constexpr device::Texture kUsedBits = 0xFFFFFFFF;  // machine code reads the lower half of a handle
     for (const Texture& texture : launch.textures) textures_[texture.handle & kUsedBits] = texture.object;
+    const auto& of_code = program_.cluster;
+    has_clusters_ = (launch.cluster && launch.cluster->count() > 1) || of_code[0] * of_code[1] * of_code[2] > 1;
     launch_.grid = launch.grid;
     launch_.block = launch.block;
     launch_.dynamic_shared = launch.dynamic_shared;

@@ -27,6 +27,8 @@ public:
     PreparedLaunch& operator=(const PreparedLaunch&) = delete;
 
     [[nodiscard]] const sim::machine_code::MachineProgram& program() const { return program_; }
+    /// Whether blocks are in clusters of several.
+    [[nodiscard]] bool has_clusters() const { return has_clusters_; }
     [[nodiscard]] const sim::DeviceMemory& memory() const { return memory_; }
     /// The buffers of the launch, in order.
     [[nodiscard]] const std::vector<MemoryRange>& buffers() const { return buffers_; }
@@ -57,6 +59,7 @@ private:
     sim::machine_code::FunctionalLaunch launch_;
     std::vector<std::byte> parameters_;
     sim::TextureTable textures_;
+    bool has_clusters_ = false;
 };
 
 }  // namespace gputomo::launch

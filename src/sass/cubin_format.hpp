@@ -18,6 +18,7 @@ enum InfoAttribute : std::uint8_t {
     kFrameSize = 0x11,
     kMinStackSize = 0x12,
     kKparamInfo = 0x17,
+    kCtaPerCluster = 0x3d,
     kCbankParamSize = 0x19,
     kMaxregCount = 0x1b,
     kExitInstrOffsets = 0x1c,

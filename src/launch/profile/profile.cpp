@@ -95,6 +95,7 @@ public:
 
     LaunchProfile run() {
         fill_launch();
+        if (prepared_.has_clusters()) hand_over("the blocks of a cluster reach each other's shared memory");
         if (prepared_.program().uses_grid_barrier)
             hand_over("the blocks of a cooperative launch meet at barriers of the whole grid");
         execute_alone();

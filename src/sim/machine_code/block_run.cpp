@@ -137,6 +137,12 @@ void BlockRun::follow(const Step& step, std::size_t at, std::uint32_t mask) {
     const std::uint32_t taken = taken_lanes(warp(), step, mask);
     switch (step.flow) {
         case Flow::block_barrier: block_barrier(step, at, taken); break;
+        case Flow::cluster_arrive:
+        case Flow::cluster_wait:
+            throw DeviceError(
+                fmt::format("{}: blocks of a cluster cannot be executed one by one. Simulate them with "
+                            "timing instead",
+                            where(at)));
         case Flow::trap:
             throw DeviceError(fmt::format("{}: the kernel stopped itself (trap or failed assertion)", where(at)));
         case Flow::refused:

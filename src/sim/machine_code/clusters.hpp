@@ -17,14 +17,16 @@ inline constexpr std::uint64_t kClusterWindowSize = kMostClusterBlocks * kWindow
 
 /// What the blocks of a cluster share.
 struct ClusterState {
-    std::vector<BlockState*> blocks;  ///< by rank
-    std::uint64_t phase = 0;          ///< times that the cluster has met
-    std::uint64_t arrived = 0;        ///< warps in this phase
-    std::uint64_t live = 0;           ///< warps that have not ended
+    std::vector<BlockState*> blocks;     ///< by rank; nullptr where one has ended or has not started
+    std::uint64_t phase = 0;             ///< times that the cluster has met at its barrier
+    std::uint64_t arrived = 0;           ///< threads in this phase
+    std::uint64_t live = 0;              ///< threads that have not ended
+    double met = 0;                      ///< when it met last
+    std::vector<std::uint32_t> waiting;  ///< warps of the simulated GPU
 
-    /// Whether all live warps have arrived; the next phase begins then.
+    /// Whether all live threads have arrived; the next phase begins then.
     bool complete() {
-        if (arrived < live || live == 0) return false;
+        if (arrived < live || arrived == 0) return false;
         arrived = 0;
         ++phase;
         return true;

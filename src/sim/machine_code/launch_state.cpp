@@ -7,13 +7,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace gputomo::sim::machine_code {
+namespace {
+
+void add_cluster(std::vector<std::uint32_t>& bank, const device::Dim3& grid, const device::Dim3& cluster) {
+    bank.resize(std::max<std::size_t>(bank.size(), kClusterSizeAt / 4 + 1));
+    const std::array<std::uint32_t, 3> blocks{cluster.x, cluster.y, cluster.z}, of_grid{grid.x, grid.y, grid.z};
+    std::size_t word = kClusterAt / 4;
+    bank[word++] = cluster.count() > 1 ? 1 : 0;
+    for (const std::uint32_t count : blocks) bank[word++] = count;
+    for (const std::uint32_t count : blocks)
+        bank[word++] = std::bit_cast<std::uint32_t>(1.0F / static_cast<float>(count));
+    for (std::size_t i = 0; i < blocks.size(); ++i) bank[word++] = of_grid[i] / blocks[i];
+    bank[kClusterSizeAt / 4] = static_cast<std::uint32_t>(cluster.count());
+}
+
+}  // namespace
 
 std::array<std::vector<std::uint32_t>, 8> constants_of(const MachineProgram& program, const device::Dim3& grid,
                                                        const device::Dim3& block, std::span<const std::byte> parameters,
-                                                       std::uint64_t grid_barrier) {
+                                                       std::uint64_t grid_barrier, const device::Dim3& cluster) {
     constexpr std::size_t kLocalWindowWord = 0x20 / 4, kStackWord = 0x28 / 4;
     if (parameters.size() != program.parameter_bytes)
         throw InputError(fmt::format("kernel '{}': its parameters take {} bytes; {} bytes of arguments were given",
@@ -35,6 +51,7 @@ std::array<std::vector<std::uint32_t>, 8> constants_of(const MachineProgram& pro
         bank.resize(std::max(bank.size(), kWord + 2));
         bank[kWord] = static_cast<std::uint32_t>(address);
         bank[kWord + 1] = static_cast<std::uint32_t>(address >> 32);
+        add_cluster(bank, grid, cluster);
     }
     if (grid_barrier != 0) {
         bank.resize(std::max<std::size_t>(bank.size(), kGridBarrierLower / 4 + 1));

@@ -141,6 +141,7 @@ std::uint32_t special_of(const Warp& warp, std::uint8_t number, int lane) {
         case kLaneMaskGreater: return ~((2U << l) - 1);
         case kLaneMaskGreaterEqual: return ~((1U << l) - 1);
         case kVirtualSm: return block.sm;
+        case kClusterBlock: return block.rank;
         case kClock:
         case kClockLow: return static_cast<std::uint32_t>(block.clock);
         case kClockHigh: return static_cast<std::uint32_t>(block.clock >> 32);

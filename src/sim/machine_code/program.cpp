@@ -174,6 +174,8 @@ Flow flow_of(const Step& step) {
         case Operation::WARPSYNC: return Flow::warp_barrier;
         case Operation::YIELD: return Flow::yield;
         case Operation::BAR: return Flow::block_barrier;
+        case Operation::UCGABAR_ARV: return Flow::cluster_arrive;
+        case Operation::UCGABAR_WAIT: return Flow::cluster_wait;
         case Operation::BPT: return Flow::trap;
         default: return Flow::next;
     }
@@ -209,6 +211,8 @@ bool known_constant(const Layout& layout, std::int64_t offset) {
            (offset >= layout.descriptor && offset < layout.descriptor + kAddressBytes) ||
            (layout.has_parameters_address && offset >= kParametersAddressAt &&
             offset < kParametersAddressAt + kAddressBytes) ||
+           (layout.has_parameters_address && ((offset >= kClusterAt && offset < kClusterEnd) ||
+                                              (offset >= kClusterSizeAt && offset < kClusterSizeAt + 4))) ||
            (layout.shared_window >= 0 && offset >= layout.shared_window &&
             offset < layout.shared_window + kAddressBytes) ||
            offset >= layout.parameters;
@@ -261,9 +265,6 @@ std::string_view why_not_executed(const sass::Instruction& instruction) {
             return warpgroup::is_sparse(instruction) ? "products of sparse matrices are not simulated"
                                                      : "no compiler is known to emit these types for this shape";
         case Operation::UBLKRED: return "this reduction does not exist for the type of its elements";
-        case Operation::STAS:
-        case Operation::UCGABAR_ARV:
-        case Operation::UCGABAR_WAIT: return "clusters of blocks are not simulated";
         case Operation::USETSHMSZ: return "shared memory does not change hands during a launch";
         case Operation::TEX:
         case Operation::TLD:
@@ -388,6 +389,7 @@ MachineProgram prepare(const sass::Cubin& cubin, std::string_view kernel, const 
     program.parameter_bytes = info.parameter_bytes;
     program.parameters = info.parameters;
     program.max_threads = info.max_threads;
+    program.cluster = info.cluster;
     const auto* const shared = cubin.section(fmt::format(".nv.shared.{}", kernel));
     program.system_shared_bytes = layout->system_shared;
     program.shared_bytes = std::max(layout->system_shared, shared == nullptr ? 0 : shared->size);

@@ -35,7 +35,9 @@ enum class Flow : std::uint8_t {
     leave_convergence,  ///< BREAK
     warp_barrier,       ///< WARPSYNC
     yield,
-    block_barrier,  ///< BAR
+    block_barrier,   ///< BAR
+    cluster_arrive,  ///< UCGABAR_ARV
+    cluster_wait,    ///< UCGABAR_WAIT
     trap,
     refused  ///< not executed yet; Step::refusal says why
 };
@@ -114,6 +116,10 @@ inline constexpr std::uint64_t kConstantWindow = 0x7d00'0000'0000;
 /// Where constant bank 0 has the generic address of the kernel's parameters on compute capability 9.
 inline constexpr std::int64_t kParametersAddressAt = 0x198;
 
+/// Where constant bank 0 has what a kernel asks of its cluster on compute capability 9: whether it is in one, the
+/// blocks of a cluster and their reciprocals as floats, the clusters of the grid, and the blocks of a cluster in all.
+inline constexpr std::int64_t kClusterAt = 0x140, kClusterEnd = 0x168, kClusterSizeAt = 0x188;
+
 /// Places in constant bank 0 of the words of the address of a cooperative launch's barrier.
 inline constexpr std::int64_t kGridBarrierUpper = 0x44, kGridBarrierLower = 0x48;
 
@@ -131,6 +137,7 @@ struct MachineProgram {
     std::uint64_t system_shared_bytes = 0;
     std::uint64_t local_bytes = 0;              ///< of a thread
     bool uses_grid_barrier = false;             ///< it reads the address of the barrier of a cooperative launch
+    std::array<std::uint32_t, 3> cluster{};     ///< blocks of a cluster, as the code says; zeros: it does not
     std::vector<std::string> system_functions;  ///< that the code may call, by number
     std::uint32_t parameter_offset = 0;         ///< in constant bank 0
     std::uint32_t parameter_bytes = 0;

@@ -45,6 +45,11 @@ Executed run(const MachineProgram& program, const FunctionalLaunch& launch, cons
             fmt::format("kernel '{}' cannot be executed block by block: its blocks wait for one another. Simulate it "
                         "with timing instead",
                         program.kernel));
+    if (program.cluster[0] * program.cluster[1] * program.cluster[2] > 1)
+        throw DeviceError(
+            fmt::format("kernel '{}' cannot be executed block by block: its blocks are in clusters. Simulate it with "
+                        "timing instead",
+                        program.kernel));
     const auto constants = constants_of(program, launch.grid, launch.block, launch.parameters);
     const auto accesses = visible_accesses(program);
     Executed executed;

@@ -58,6 +58,7 @@ struct KernelShape {
     std::size_t parameters = 0;  ///< how many
     /// It can see what other blocks do during the launch, and may therefore need all of them.
     bool sees_other_blocks = false;
+    device::Dim3 cluster{};  ///< blocks of a cluster, which are on the GPU at once
 };
 
 /// Where a parameter lies in the kernel's parameter space.
@@ -159,6 +160,14 @@ private:
     void begin();
     void place_initial_blocks();
     bool place_block(std::uint32_t sm, double now);
+    /// The block that starts as number `start` of the launch: those of a cluster follow each other.
+    [[nodiscard]] std::uint64_t block_of_start(std::uint64_t start) const;
+
+    // ---- clusters (engine_clusters.cpp)
+    void check_clusters() const;
+    /// Starts clusters as long as there is room for all blocks of one on neighbouring SMs.
+    void place_clusters(double now);
+    [[nodiscard]] std::vector<std::uint32_t> room_for_cluster() const;
     void start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32_t threads, double now);
     void choose_slot(ResidentWarp& warp, std::uint32_t sm);
     std::uint32_t take_warp();

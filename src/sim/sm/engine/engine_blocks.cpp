@@ -76,6 +76,7 @@ void Engine::size_launch() {
     if (shape_.max_threads != 0 && needs.threads > static_cast<std::uint64_t>(shape_.max_threads))
         residency.why = fmt::format("{} threads per block asked; .maxntid is {}", needs.threads, shape_.max_threads);
     if (!residency.why.empty()) throw DeviceError(fmt::format("launch of {}: {}", shape_.name, residency.why));
+    check_clusters();
     block_spec_.blocks = launch.grid.count();
     block_spec_.blocks_per_sm = residency.blocks;
     block_spec_.warps_per_block = static_cast<std::uint32_t>((needs.threads + kWarpSize - 1) / kWarpSize);
@@ -114,6 +115,7 @@ void Engine::make_schedulers() {
 // ---- blocks --------------------------------------------------------------------------------------------------------
 
 void Engine::place_initial_blocks() {
+    if (shape_.cluster.count() > 1) return place_clusters(0);
     for (bool placed = true; placed;) {
         placed = false;
         for (std::uint32_t sm = 0; sm < block_state_.sms.size(); ++sm) placed |= place_block(sm, 0);
@@ -137,7 +139,7 @@ bool Engine::place_block(std::uint32_t sm, double now) {
     const auto& grid = setup_.launch.grid;
     const std::uint32_t number = take_block();
     Block& block = blocks_[number];
-    block.index = start->block;
+    block.index = block_of_start(start->block);
     block.coordinates = {static_cast<std::uint32_t>(block.index % grid.x),
                          static_cast<std::uint32_t>(block.index / grid.x % grid.y),
                          static_cast<std::uint32_t>(block.index / grid.x / grid.y)};
@@ -209,7 +211,10 @@ void Engine::end_warp(std::uint32_t index, double now) {
     note_end(block, now);
     --block_state_.sms[block.sm].resident;
     free_blocks_.push_back(warp.block);
-    place_block(block.sm, now + block_spec_.replacement);
+    if (shape_.cluster.count() > 1)
+        place_clusters(now + block_spec_.replacement);
+    else
+        place_block(block.sm, now + block_spec_.replacement);
 }
 
 // ---- block barriers ------------------------------------------------------------------------------------------------

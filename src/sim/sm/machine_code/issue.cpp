@@ -34,8 +34,16 @@ std::vector<std::byte> parameter_bytes(const MachineProgram& program, const devi
     return packed_parameters(program.kernel, places, program.parameter_bytes, arguments);
 }
 
-KernelShape shape_of_code(const LoadedMachineCode& kernel) {
+/// Blocks of a cluster, as the launch says, or else the code.
+device::Dim3 cluster_of(const MachineProgram& program, const device::Launch& launch) {
+    if (launch.cluster) return *launch.cluster;
+    const auto& cluster = program.cluster;
+    return cluster[0] == 0 ? device::Dim3{} : device::Dim3{cluster[0], cluster[1], cluster[2]};
+}
+
+KernelShape shape_of_code(const LoadedMachineCode& kernel, const device::Launch& launch) {
     const MachineProgram& program = kernel.program;
+    const device::Dim3 cluster = cluster_of(program, launch);
     return {.name = program.kernel,
             .code_address = kernel.code_address,
             .code_bytes = program.steps.size() * sass::kInstructionBytes,
@@ -46,7 +54,8 @@ KernelShape shape_of_code(const LoadedMachineCode& kernel) {
             .registers_per_thread = program.registers,
             .max_threads = program.max_threads,
             .parameters = program.parameters.size(),
-            .sees_other_blocks = sees_other_blocks(program)};
+            .sees_other_blocks = sees_other_blocks(program) || cluster.count() > 1,
+            .cluster = cluster};
 }
 
 SassKind kind_of(const machine_code::Step& step) {
@@ -102,12 +111,13 @@ double DependenceBarriers::at_most(std::size_t barrier, std::size_t left, double
 
 SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,
                        std::vector<std::uint64_t>& executed)
-    : Engine(setup, shape_of_code(kernel), counters),
+    : Engine(setup, shape_of_code(kernel, setup.launch), counters),
       kernel_(kernel),
       program_(kernel.program),
       executed_(executed),
       constants_(machine_code::constants_of(program_, setup.launch.grid, setup.launch.block,
-                                            parameter_bytes(program_, setup.launch.arguments), setup.grid_barrier)) {
+                                            parameter_bytes(program_, setup.launch.arguments), setup.grid_barrier,
+                                            shape_.cluster)) {
     executed_.assign(program_.steps.size(), 0);
     of_warps_.reserve(most_warps_);
     states_.resize(blocks_.capacity());
@@ -176,7 +186,10 @@ void SassEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double 
         state.block = {threads.x, threads.y, threads.z};
         state.sm = block.sm;
         state.resident = warp.block;
+        join_cluster(block, state);
     }
+    state.cluster->live += static_cast<std::uint64_t>(std::popcount(lanes));
+    warp.cluster_phase = 0;
     warp.state.start(state, warp.in_block, lanes);
     warp.paths.start(lanes);
     warp.barriers.start(now);
@@ -344,9 +357,14 @@ void SassEngine::go(Warp& warp, const Step& step, std::size_t at, std::uint32_t 
     if (step.flow == Flow::trap) fail(warp, at, std::countr_zero(mask), "trap");
     const std::uint32_t taken = machine_code::taken_lanes(warp.state, step, mask);
     if (step.flow == Flow::block_barrier) return meet_block(warp, step, at, taken, now);
+    if (step.flow == Flow::cluster_arrive || step.flow == Flow::cluster_wait)
+        return meet_cluster(warp, step, at, taken, now);
     const std::size_t paths = warp.paths.all().size();
     const bool moved = machine_code::follow(warp.state, warp.paths, step, at, taken);
     if (step.flow == Flow::exit) {
+        machine_code::ClusterState& cluster = *warp.state.block->cluster;
+        cluster.live -= static_cast<std::uint64_t>(std::popcount(taken));
+        release_cluster(cluster, now);
         if (!warp.paths.done()) release_complete_barriers(blocks_[warp.block]);
         return;
     }
@@ -369,7 +387,7 @@ std::string SassEngine::where(const ResidentWarp& resident) const {
         if (warp.paths.all().size() > 1)
             text += fmt::format("{}threads 0x{:08x}", separator, path.mask), separator = "; ";
         text += fmt::format(" {} {}", path.state == State::ready ? "is at" : "waits at", what);
-        if (path.state == State::block_barrier)
+        if (path.state == State::block_barrier && path.barrier < machine_code::kBlockBarriers)
             text += fmt::format(" ({})",
                                 describe(spec_.barriers, blocks_[warp.block].barriers[path.barrier], path.barrier));
     }

@@ -43,6 +43,10 @@ bool skips_sm(const sass::Instruction& instruction) {
            order.find("MMIO") != std::string_view::npos;
 }
 
+bool accesses_barrier(const machine_code::Step& step) {
+    return step.instruction.form->facts->what == sass::Class::shared_barrier;
+}
+
 }  // namespace
 
 void SassEngine::find_accesses() {
@@ -77,7 +81,7 @@ MemoryInstruction SassEngine::space_of(const MemoryInstruction& instruction, std
     const std::uint64_t first = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
     std::uint64_t window = 0;
     found.space = Space::global;
-    if (first - kSharedWindow < kWindowSize) found.space = Space::shared, window = kSharedWindow;
+    if (first - kSharedWindow < machine_code::kClusterWindowSize) found.space = Space::shared, window = kSharedWindow;
     if (first - kLocalWindow < kWindowSize) found.space = Space::local, window = kLocalWindow;
     for (auto& address : addresses) address -= window;
     return found;
@@ -95,9 +99,10 @@ void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, d
     const AccessTimes times = time_access(
         warp, number, {.instruction = instruction, .addresses = block_state_of_warp_.addresses, .mask = mask},
         program_.local_bytes, now);
-    warp.memory_done = std::max(warp.memory_done, times.done);
     double written = times.done;
-    const bool uses_barrier = step.instruction.form->facts->what == sass::Class::shared_barrier;
+    if (!accesses_barrier(step)) written += to_other_blocks(warp, instruction, mask);
+    warp.memory_done = std::max(warp.memory_done, written);
+    const bool uses_barrier = accesses_barrier(step);
     if (uses_barrier) {
         if (step.predicate_out[0].number != sass::kTruePredicate) written += bulk_spec_.check;
         written = std::max(written, use_barrier(warp, step, mask, now));

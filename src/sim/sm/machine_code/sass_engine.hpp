@@ -2,6 +2,7 @@
 #pragma once
 
 #include "costs/product_groups.hpp"
+#include "sim/machine_code/clusters.hpp"
 #include "sim/machine_code/flow.hpp"
 #include "sim/machine_code/paths.hpp"
 #include "sim/machine_code/program.hpp"
@@ -12,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -96,13 +98,14 @@ private:
         machine_code::Warp state;
         machine_code::Paths paths;
         DependenceBarriers barriers;
-        double memory_done = 0;        ///< completion of all accesses to memory so far, for fences
-        double copies_done = 0;        ///< completion of all LDGSTS so far
-        double bulk_read = 0;          ///< the sources of all bulk copies to global memory so far have been read
-        double bulk_done = 0;          ///< these copies have completed
-        bool waits_for_phase = false;  ///< of a barrier in shared memory
-        std::uint32_t turn = 0;        ///< instructions since another path had its turn
-        std::uint32_t running = 0;     ///< lanes of the path that issued last
+        double memory_done = 0;           ///< completion of all accesses to memory so far, for fences
+        double copies_done = 0;           ///< completion of all LDGSTS so far
+        double bulk_read = 0;             ///< the sources of all bulk copies to global memory so far have been read
+        double bulk_done = 0;             ///< these copies have completed
+        std::uint64_t cluster_phase = 0;  ///< of its cluster's barrier, in which it arrived last
+        bool waits_for_phase = false;     ///< of a barrier in shared memory
+        std::uint32_t turn = 0;           ///< instructions since another path had its turn
+        std::uint32_t running = 0;        ///< lanes of the path that issued last
     };
     [[nodiscard]] static Warp& of(ResidentWarp& warp) { return static_cast<Warp&>(warp); }
     [[nodiscard]] static const Warp& of(const ResidentWarp& warp) { return static_cast<const Warp&>(warp); }
@@ -153,6 +156,14 @@ private:
     void wait_for_phase(Warp& warp, std::size_t at, std::uint32_t mask);
     void check_waiters(std::uint32_t block, double now);
 
+    // ---- clusters (clusters.cpp)
+    void join_cluster(Block& block, machine_code::BlockState& state);
+    void meet_cluster(Warp& warp, const Step& step, std::size_t at, std::uint32_t taken, double now);
+    void release_cluster(machine_code::ClusterState& cluster, double now);
+    /// Cycles that an access takes longer because it goes to the shared memory of other blocks.
+    [[nodiscard]] double to_other_blocks(const Warp& warp, const MemoryInstruction& instruction,
+                                         std::uint32_t mask) const;
+
     // ---- barriers (sass_barriers.cpp)
     void meet_block(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
 
@@ -173,6 +184,8 @@ private:
     /// By block and address in shared memory: when the last copy of a phase has arrived at the barrier there.
     std::vector<std::unordered_map<std::uint64_t, double>> barriers_complete_;
     std::vector<std::vector<Waiter>> waiters_;  ///< by block
+    std::deque<machine_code::ClusterState> clusters_;
+    std::unordered_map<std::uint64_t, machine_code::ClusterState*> cluster_of_;  ///< by number in the grid
     costs::BulkSpec bulk_spec_;
     std::vector<double> bulk_free_;  ///< by SM: when the unit of bulk copies can take the next one
     std::vector<Warp> of_warps_;     ///< never grows beyond what is reserved, so references hold
