@@ -32,8 +32,10 @@ BulkSpec bulk_spec_of(const machine::Machine& machine) {
     spec.command = interval_of(machine, kBulkLoad);
     spec.tensor_command = interval_of(machine, kTensorLoad);
     spec.piece = interval_of(machine, kTensorRow);
-    spec.between = latency_of(machine, kClusterLoad);
+    const auto shared = static_cast<double>(machine.shared.latency.value_or(0));
+    spec.between = std::max(0.0, latency_of(machine, kClusterLoad) - shared);
     spec.arrival = latency_of(machine, kBarrierArrival);
+    spec.signal = std::max(0.0, latency_of(machine, kClusterArrival) - spec.arrival);
     spec.check = latency_of(machine, kBarrierCheck);
     spec.cluster_barrier = latency_of(machine, kClusterBarrier);
     const auto rate = [&machine](const char* kind) {

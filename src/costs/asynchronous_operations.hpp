@@ -15,13 +15,14 @@ inline constexpr std::string_view kBulkStore = "cp.async.bulk:store";
 inline constexpr std::string_view kTensorLoad = "cp.async.bulk.tensor";
 inline constexpr std::string_view kTensorRow = "cp.async.bulk.tensor:row";
 inline constexpr std::string_view kBarrierArrival = "mbarrier.arrive";
+inline constexpr std::string_view kClusterArrival = "mbarrier.arrive:cluster";
 inline constexpr std::string_view kBarrierCheck = "mbarrier.try_wait";
 inline constexpr std::string_view kClusterLoad = "ld.shared::cluster";
 inline constexpr std::string_view kClusterBarrier = "barrier.cluster";
 
 [[nodiscard]] inline bool is_asynchronous(std::string_view operation) {
-    constexpr std::array kAll{kBulkLoad,       kBulkStore,    kTensorLoad,  kTensorRow,
-                              kBarrierArrival, kBarrierCheck, kClusterLoad, kClusterBarrier};
+    constexpr std::array kAll{kBulkLoad,       kBulkStore,    kTensorLoad,  kTensorRow,     kBarrierArrival,
+                              kClusterArrival, kBarrierCheck, kClusterLoad, kClusterBarrier};
     return std::ranges::find(kAll, operation) != kAll.end();
 }
 
@@ -35,10 +36,11 @@ struct BulkSpec {
     double piece = 0;                  ///< cycles for which a piece occupies the unit, at least
     double bytes_per_cycle = 0;        ///< of the unit into shared memory; 0: any number
     double store_bytes_per_cycle = 0;  ///< of the unit out of shared memory; 0: any number
-    double between = 0;                ///< cycles to the shared memory of another block
-    double arrival = 0;                ///< cycles from an arrival at a barrier until a check can see it
-    double check = 0;                  ///< cycles of a check of a barrier
-    double cluster_barrier = 0;        ///< cycles from the last arrival of a cluster until its warps go on
+    double between = 0;  ///< cycles that a load of another block's shared memory takes longer than one of the own
+    double signal = 0;   ///< cycles that an arrival at another block's barrier takes longer than one at the own
+    double arrival = 0;  ///< cycles from an arrival at a barrier until a check can see it
+    double check = 0;    ///< cycles of a check of a barrier
+    double cluster_barrier = 0;  ///< cycles from the last arrival of a cluster until its warps go on
 };
 [[nodiscard]] BulkSpec bulk_spec_of(const machine::Machine& machine);
 

@@ -113,6 +113,7 @@ namespace gputomo::sass {
     X(old_atomic_format, "|S32|64|F32.FTZ.RN|F16x2.RN|S64|F64.RN|!")                                                 \
     X(unsigned_atomic_format, "|S32|64|!|128|!|!|!")                                                                 \
     X(reduction_format, "|S32|64|S64|!|!|!|!")                                                                       \
+    X(remote_format, "|S32|64|!|!|!|!|!")                                                                            \
     X(exchange, "CAS|CAST|!|CAST.SPIN")                                                                              \
     X(float_format, "F16x2.RN|F16x4.RN|F16x8.RN|BF16x2.RN|BF16x4.RN|BF16x8.RN|!|!|!|F32.FTZ.RN|F32x2.FTZ.RN|"        \
                     "F32x4.FTZ.RN|F32.RN|F32x2.RN|F32x4.RN|F64.RN")                                                  \

@@ -309,7 +309,7 @@ constexpr Row kTable[] = {
     {STSM, 0x044, "4", ".16 matrix_store_layout@78 matrix_count@72", "[a+uc+s40:24], b"},
     {STAS, 0x1bd, "6", "wide_width@73 =1@90", "[a.64+uc?+s40:24], b", 90, 90,
      {.unit = none, .what = bulk_copy, .listed_as = kUnknownCost, .slow = true}},
-    {REDAS, 0x1be, "6", "reduction@87 reduction_format@73 =1@72", "[a.64+uc?+s40:24], b", 90, 90,
+    {REDAS, 0x1be, "6", "reduction@87 remote_format@73 =1@72", "[a.64+uc?+s40:24], b", 90, 90,
      {.unit = none, .what = bulk_copy, .listed_as = kUnknownCost, .slow = true}},
     {LDGSTS, 0x1ae, "7", ".E bypass@81 eviction@84 prefetch@71 wide_width@73 zero_fill@82 =1@76 =1@70",
      "[d+s44:20], desc[uc][a.64+s32:12], !p87?", 90, 90,

@@ -51,7 +51,9 @@ RowSet rows_of_gpu() {
         for (const auto& member : capture::members(std::as_bytes(std::span(fatbin))))
             if (member.kind == capture::FatbinMember::Kind::cubin) add_rows(capture::payload(member), rows);
     }
-    add_rows(content(kTests / "machine_code/fixtures/tensors.cubin"), rows);  // tensor_copies_test.cpp
+    // tensor_copies_test.cpp and clusters_test.cpp
+    for (const auto* const file : {"tensors.cubin", "clusters.cubin"})
+        add_rows(content(kTests / "machine_code/fixtures" / file), rows);
     return rows;
 }
 

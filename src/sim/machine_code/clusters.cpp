@@ -85,7 +85,7 @@ void reduce_elsewhere(Warp& warp, const Step& step, std::uint32_t mask) {
 
 Execute cluster_execution(Step& step) {
     const sass::Instruction& instruction = step.instruction;
-    constexpr std::array kTypes{ElementType::u32, ElementType::s32, ElementType::u64, ElementType::s64};
+    constexpr std::array kTypes{ElementType::u32, ElementType::s32, ElementType::u64};
     constexpr std::array kCombines{Combine::add,       Combine::min,  Combine::max, Combine::increment,
                                    Combine::decrement, Combine::and_, Combine::or_, Combine::xor_};
     switch (instruction.operation) {
@@ -95,7 +95,7 @@ Execute cluster_execution(Step& step) {
             return step.bytes != 0 ? store_elsewhere : nullptr;
         }
         case sass::Operation::REDAS: {
-            const unsigned type = instruction.value(sass::Modifier::reduction_format);
+            const unsigned type = instruction.value(sass::Modifier::remote_format);
             const unsigned how = instruction.value(sass::Modifier::reduction);
             if (type >= kTypes.size() || !combines(kCombines.at(how), kTypes.at(type))) return nullptr;
             step.bytes = static_cast<std::uint8_t>(bytes_of(kTypes.at(type)));

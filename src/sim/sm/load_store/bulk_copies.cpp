@@ -56,7 +56,7 @@ BulkTimes transfer_bulk(const costs::BulkSpec& spec, const Transfer& transfer, s
     free = std::max(taken, began + (transfer.tensor ? spec.tensor_command : spec.command));
     times.read = std::max(now, taken + start);
     times.done = std::max(times.done, times.read);
-    if (transfer.kind == Transfer::Kind::between) times.done += spec.between;
+    if (transfer.kind == Transfer::Kind::between) times.done += spec.between / 2;  // one way
     return times;
 }
 

@@ -14,8 +14,7 @@ void SassEngine::copy_bulk(Warp& warp, std::size_t at, double now) {
         transfer_bulk(bulk_spec_, transfer, block.sm, bulk_free_[block.sm], setup_.memory_system, now);
     for (const auto& signal : transfer.signals) {
         const bool remote = signal.block != &block;
-        const double when =
-            times.done + (remote && transfer.kind == machine_code::Transfer::Kind::load ? bulk_spec_.between : 0.0);
+        const double when = times.done + (remote ? bulk_spec_.signal : 0.0);
         double& complete_at = barriers_complete_[signal.block->resident][signal.barrier];
         complete_at = std::max(complete_at, when);
     }

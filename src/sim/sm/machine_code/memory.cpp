@@ -150,7 +150,7 @@ double SassEngine::use_barrier(Warp& warp, const Step& step, std::uint32_t mask,
         }
         double arrives = now + bulk_spec_.arrival;
         if (step.instruction.operation == Opcode::ARRIVES) arrives = std::max(arrives, warp.copies_done);
-        if (reached != &state) arrives += bulk_spec_.between;
+        if (reached != &state) arrives += bulk_spec_.signal;
         double& at = complete_at[state.addresses[l]];
         at = std::max(at, arrives);
     });

@@ -1,0 +1,89 @@
+// The unit of an SM that copies bulk data, beside a memory that always takes as long.
+#include "machine/json.hpp"
+#include "sim/sm/load_store/bulk_copies.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gputomo::sim {
+namespace {
+
+using machine_code::Transfer;
+
+class FlatMemory final : public MemorySystem {
+public:
+    static constexpr double kLatency = 280;
+    Time access(const Transaction& transaction, Time now) override {
+        ++transactions;
+        bytes += transaction.bytes;
+        return now + kLatency;
+    }
+    [[nodiscard]] bool reached_dram() const override { return false; }
+    void begin_launch() override {}
+    void preload(PathKind, std::uint64_t, std::uint64_t) override {}
+    void forget_sm_data() override {}
+    void set_aside(std::uint64_t) override {}
+    [[nodiscard]] std::uint64_t filled_lines() const override { return 0; }
+    void fill_with_strangers(std::uint64_t) override {}
+    void drain_counters(MemoryCounters&) override {}
+
+    std::uint64_t transactions = 0, bytes = 0;
+};
+
+Transfer copy_of(Transfer::Kind kind, bool tensor, std::uint64_t ranges, std::uint64_t bytes) {
+    Transfer transfer;
+    transfer.start(kind, tensor);
+    for (std::uint64_t i = 0; i < ranges; ++i) transfer.add(0x10000 + 0x1000 * i, bytes);
+    transfer.bytes = ranges * bytes;
+    return transfer;
+}
+
+class BulkTiming : public testing::Test {
+protected:
+    BulkTimes times(const Transfer& transfer, double now = 0) {
+        return transfer_bulk(spec, transfer, 0, free, memory, now);
+    }
+    costs::BulkSpec spec = costs::bulk_spec_of(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json"));
+    FlatMemory memory;
+    double free = 0;
+};
+
+TEST_F(BulkTiming, SmallCopiesTakeTheirLatency) {
+    const auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json");
+    const auto latency = static_cast<double>(*machine.operations.at("cp.async.bulk").latency);
+    EXPECT_NEAR(times(copy_of(Transfer::Kind::load, false, 1, 16)).done, latency, 1);
+    EXPECT_EQ(memory.bytes, 32U) << "a sector";
+}
+
+TEST_F(BulkTiming, LargeCopiesTakeTheTimeOfTheirBytes) {
+    constexpr std::uint64_t kBytes = 113 * 1024;
+    const double small = times(copy_of(Transfer::Kind::load, false, 1, 16)).done;
+    free = 0;
+    EXPECT_NEAR(times(copy_of(Transfer::Kind::load, false, 1, kBytes)).done - small, 1024, 3);
+    EXPECT_EQ(memory.transactions, 1 + kBytes / 128);
+}
+
+TEST_F(BulkTiming, RowsOfABoxTakeACycleEach) {
+    const double one = times(copy_of(Transfer::Kind::load, true, 1, 16)).done;
+    free = 0;
+    EXPECT_NEAR(times(copy_of(Transfer::Kind::load, true, 65, 16)).done - one, 64 / 0.97, 1);
+}
+
+TEST_F(BulkTiming, CopiesOfAnSmFollowEachOther) {
+    const auto copy = copy_of(Transfer::Kind::load, false, 1, 11300);
+    const double first = times(copy).done;
+    EXPECT_NEAR(times(copy).done - first, 100, 1);
+}
+
+TEST_F(BulkTiming, StoresAreReadBeforeTheyAreDone) {
+    const BulkTimes stored = times(copy_of(Transfer::Kind::store, false, 1, 32 * 100));
+    EXPECT_NEAR(stored.read, 100 + spec.store_start, 1);
+    EXPECT_GT(stored.done, stored.read + 200);
+}
+
+TEST_F(BulkTiming, WithoutLeavesACopyCostsItsLinesOnly) {
+    spec = costs::bulk_spec_of({});
+    EXPECT_EQ(times(copy_of(Transfer::Kind::load, false, 1, 4096)).done, FlatMemory::kLatency);
+}
+
+}  // namespace
+}  // namespace gputomo::sim
