@@ -220,7 +220,7 @@ namespace gputomo::sass {
     X(multicast, "|MULTICAST")                                                                                       \
     X(copy_to, "G|S")                                                                                                \
     X(copy_from, "G|S")                                                                                              \
-    X(bulk_format, "|S32|U64|S64|F16.RN|F32.RN|F32.FTZ.RN|F64.RN|BF16.RN|!|!|!|!|!|!|!")                                                            \
+    X(bulk_format, "|S32|U64|S64|F16.RN|F32.RN|F32.FTZ.RN|F64.RN|BF16.RN|!|!|!|!|!|!|!")                             \
     X(tensor_map, "IV|PF")                                                                                           \
     X(arrival, "|A1T0|A0T1|A0TR|A0TX|ART0|!|!")                                                                      \
     X(arrival_effect, "|TMASK|RED|!")                                                                                \

@@ -172,6 +172,10 @@ TEST_F(Tensors, WhatAGpuCannotDoIsRefused) {
     of.map[3] = std::uint64_t{1} << 60;
     EXPECT_NE(refusal(of, copied).find("bits that are not known, from bit 240 on"), std::string::npos);
     of = plain_case();
+    of.loads = false;
+    of.box.at = {0, -1};
+    EXPECT_NE(refusal(of, copied).find("stored at coordinate -1 of dimension 1"), std::string::npos);
+    of = plain_case();
     of.place = std::uint64_t{1} << 44;
     EXPECT_NE(refusal(of, copied).find("of a tensor"), std::string::npos) << refusal(of, copied);
 }

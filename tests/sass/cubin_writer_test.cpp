@@ -13,10 +13,10 @@
 namespace gputomo::sass {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 constexpr Word kNop{0x0000000000007918, 0x000fc00000000000};
 constexpr Word kExit{0x000000000000794d, 0x000fea0003800000};

@@ -12,9 +12,9 @@
 
 namespace gputomo::sim::machine_code {
 
-/// The kernel's constant banks with what the launch fills into bank 0: dimensions, the window of local memory, the top
-/// of the stack and the parameters, and the blocks of a cluster. A cooperative launch also has the address of its
-/// barrier there. Throws InputError where the parameters have another size than the kernel's.
+/// The kernel's constant banks with what the launch fills into bank 0: dimensions, the window of local memory and the
+/// top of the stack. The parameters and the blocks of a cluster are there, too, and the address of the barrier of a
+/// cooperative launch. Throws InputError where the parameters have another size than the kernel's.
 [[nodiscard]] std::array<std::vector<std::uint32_t>, 8> constants_of(
     const MachineProgram& program, const device::Dim3& grid, const device::Dim3& block,
     std::span<const std::byte> parameters, std::uint64_t grid_barrier = 0, const device::Dim3& cluster = {});

@@ -116,8 +116,8 @@ inline constexpr std::uint64_t kConstantWindow = 0x7d00'0000'0000;
 /// Where constant bank 0 has the generic address of the kernel's parameters on compute capability 9.
 inline constexpr std::int64_t kParametersAddressAt = 0x198;
 
-/// Where constant bank 0 has what a kernel asks of its cluster on compute capability 9: whether it is in one, the
-/// blocks of a cluster and their reciprocals as floats, the clusters of the grid, and the blocks of a cluster in all.
+/// Where constant bank 0 has what a kernel asks of its cluster on compute capability 9. In order: whether it is in one,
+/// the blocks of a cluster, their reciprocals as floats, and the clusters of the grid. Elsewhere: the count of blocks.
 inline constexpr std::int64_t kClusterAt = 0x140, kClusterEnd = 0x168, kClusterSizeAt = 0x188;
 
 /// Places in constant bank 0 of the words of the address of a cooperative launch's barrier.

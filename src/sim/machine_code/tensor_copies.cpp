@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <string_view>
 
 namespace gputomo::sim::machine_code {
 namespace {
@@ -56,6 +57,24 @@ BoxPlace place_of(const Warp& warp, const TensorMap& map, std::size_t first) {
                                        "a GPU stops with an illegal instruction",
                                        place.at[0] * bytes, kBoxPiece));
     return place;
+}
+
+/// Refuses the places at which an H200 stops with an illegal instruction.
+void check_place(const TensorMap& map, const BoxPlace& place, bool stores) {
+    constexpr std::string_view kStops = "without which a GPU stops with an illegal instruction";
+    for (std::size_t i = 0; i < map.dimensions; ++i)
+        if (stores && place.at[i] < 0)
+            throw LaneFault(0, fmt::format("a box is stored at coordinate {} of dimension {}; expected 0 or more, {}",
+                                           place.at[i], i, kStops));
+    if (!map.im2col) return;
+    if (stores) throw LaneFault(0, "stores of im2col, of which it is not known what they do,");
+    for (std::size_t i = 0; i + 2 < map.dimensions; ++i) {
+        const std::int64_t at = place.at[i + 1], end = static_cast<std::int64_t>(map.size[i + 1]) + map.upper[i];
+        if (at < map.lower[i] || at >= end)
+            throw LaneFault(0, fmt::format("the pixels begin at coordinate {} of dimension {}; expected one from {} to "
+                                           "{}, {}",
+                                           at, i + 1, map.lower[i], end - 1, kStops));
+    }
 }
 
 /// The offsets of im2col share the lower half of a register.
@@ -148,6 +167,7 @@ void load_tensor(Warp& warp, const Step& step, std::uint32_t) {
     const std::uint64_t to = warp.uniforms[first], barrier = warp.uniforms[first + 1];
     BoxPlace box = place_of(warp, map, first + 2);
     const std::uint32_t packed = step.source_count > 0 ? warp.view(step, 0)[0] : 0;
+    check_place(map, box, false);
     if (map.im2col) add_offsets(map, packed & 0xFFFF, box);
     Transfer& transfer = warp.block->transfer;
     transfer.start(Transfer::Kind::load, true);
@@ -171,6 +191,7 @@ void store_tensor(Warp& warp, const Step& step, std::uint32_t) {
     const std::size_t first = step.copy_to.uniform;
     const std::uint64_t from = warp.uniforms[first];
     const BoxPlace box = place_of(warp, map, first + 1);
+    check_place(map, box, true);
     const bool reduces = step.mode != 0;
     const auto how = static_cast<Combine>(reduces ? step.mode - 1 : 0);
     if (reduces && !combines(how, map.type))

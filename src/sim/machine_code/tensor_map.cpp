@@ -57,7 +57,7 @@ struct Row {
     std::uint64_t count = 0;
 };
 
-/// At most three runs: before, within and behind the tensor.
+/// A row has at most three runs: before, within and behind the tensor.
 void visit_row(const TensorMap& map, const Row& row, bool stores, const VisitRun& visit) {
     const auto element = static_cast<std::int64_t>(bytes_of(map.type));
     const auto step = static_cast<std::int64_t>(map.step[0]), count = static_cast<std::int64_t>(row.count);

@@ -36,7 +36,7 @@ struct TensorMap {
     Interleave interleave = Interleave::none;
     Swizzle swizzle = Swizzle::none;
     bool fills_nan = false;  ///< what lies outside of the tensor is a NaN; otherwise zero
-    // Of im2col: the box of pixels, by spatial dimension.
+    // What only im2col has: the box of pixels, by spatial dimension.
     std::array<std::int32_t, 3> lower{}, upper{};
     std::uint32_t channels = 0, pixels = 0;
 };

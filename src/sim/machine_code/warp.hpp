@@ -154,7 +154,7 @@ void read_fetch_operands(Step& step);
 
 /// The host's bytes behind an address in shared memory; throws LaneFault where there are none.
 [[nodiscard]] std::byte* shared_bytes(Warp& warp, const Address& address, std::uint64_t bytes, int lane);
-/// The same for an address that may name another block of the cluster.
+/// The host's bytes behind an address in shared memory that may name another block of the cluster.
 [[nodiscard]] std::byte* cluster_bytes(Warp& warp, const Address& address, std::uint64_t bytes, int lane);
 /// The bytes of constant bank 0 that a generic address names; nullptr where it names none.
 [[nodiscard]] const std::byte* constant_bytes_at(const BlockState& block, std::uint64_t address, std::uint64_t bytes);

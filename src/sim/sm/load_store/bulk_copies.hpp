@@ -1,8 +1,7 @@
 // The unit of an SM that copies bulk data: when the bytes of a copy have arrived, and when its source has been read.
 //
 // A copy goes through the unit in pieces that lie in one line of the L2. The unit takes the pieces of all copies of
-// its SM one after the other, and each then goes through the memory system as a load, a store or an atomic past the
-// SM's own caches does.
+// its SM one after the other. Each then goes through the memory system as an access past the SM's own caches does.
 #pragma once
 
 #include "costs/asynchronous_operations.hpp"
