@@ -174,7 +174,8 @@ TEST_F(Tensors, WhatAGpuCannotDoIsRefused) {
     of = plain_case();
     of.loads = false;
     of.box.at = {0, -1};
-    EXPECT_NE(refusal(of, copied).find("stored at coordinate -1 of dimension 1"), std::string::npos);
+    EXPECT_NE(refusal(of, copied).find("stored at coordinate -1 of dimension 1"), std::string::npos)
+        << refusal(of, copied);
     of = plain_case();
     of.place = std::uint64_t{1} << 44;
     EXPECT_NE(refusal(of, copied).find("of a tensor"), std::string::npos) << refusal(of, copied);

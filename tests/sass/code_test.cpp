@@ -15,9 +15,9 @@
 namespace gputomo::sass {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 constexpr int kSm = 90;
 

@@ -12,7 +12,7 @@
 namespace gputomo::sass {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 const Facts& facts(std::string_view operation) { return facts_of(*row_named(operation)); }
 
