@@ -124,7 +124,7 @@ constexpr Place place_of(int lane, std::uint32_t group, int half) {
     return {static_cast<std::size_t>(lane / 4 + 8 * half), static_cast<std::size_t>(8 * group + lane % 4 * 2)};
 }
 
-void multiply(Warp& warp, const Step& step, std::uint32_t mask) {
+void multiply_tiles(Warp& warp, const Step& step, std::uint32_t mask) {
     if (mask != kAllLanes)
         throw LaneFault(mask == 0 ? 0 : std::countr_zero(mask),
                         "a product of a warp group without all threads of its warp,");
@@ -243,7 +243,7 @@ Execute warpgroup_execution(Step& step) {
     for (const sass::Operand& operand : instruction.operands())
         if (operand.kind == sass::OperandKind::matrix_descriptor) step.address.uniform = operand.uniform;
     step.mode = packed(product);
-    return multiply;
+    return multiply_tiles;
 }
 
 namespace {
