@@ -153,7 +153,6 @@ std::string answer_text(const Answer& answer) {
     append_hot(out, answer.hot);
     if (answer.differences) append_differences(out, *answer.differences);
     append_list(out, "Warnings", answer.warnings);
-    append_list(out, "Assumed", answer.assumptions);
     return text;
 }
 

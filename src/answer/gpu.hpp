@@ -13,6 +13,10 @@ struct Gpu {
     std::string origin;               ///< its name or file in messages: "sim:h200"
 };
 
+/// What answers about this GPU rest on that decides them: assumed leaves that make up a large part of the `cycles` that
+/// a profiler counts.
+[[nodiscard]] std::vector<std::string> warnings_of(const Gpu& gpu, double cycles);
+
 /// What answers about this GPU take for granted, because its description does not say it.
 [[nodiscard]] std::vector<std::string> assumptions_of(const Gpu& gpu);
 

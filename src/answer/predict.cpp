@@ -142,6 +142,7 @@ Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sam
             answer.time.warm_cycles = warm;
     }
     for (auto& hot : predicted.hot) answer.hot.push_back({hot.address, std::move(hot.text), hot.executed, hot.waited});
+    for (auto& warning : warnings_of(gpu, answer.time.cycles)) answer.warnings.push_back(std::move(warning));
     if (!launch.not_proven.empty())
         answer.warnings.push_back("the reduction of the capture may have changed the launch: " + launch.not_proven);
     return answer;

@@ -123,6 +123,7 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
     answer.warnings = std::move(warnings);
     add_atomic_remarks(answer, device->counters(), gpu.machine);
     for (auto& assumption : assumptions_of(gpu)) answer.assumptions.push_back(std::move(assumption));
+    for (auto& warning : warnings_of(gpu, answer.time.cycles)) answer.warnings.push_back(std::move(warning));
     if (!launch.not_proven.empty())
         answer.warnings.push_back("the reduction of the capture may have changed the launch: " + launch.not_proven);
     if (request.compares_results) answer.differences = placed.compare(*launch.results, request.tolerance);

@@ -1,62 +1,162 @@
 #include "cli/answers.hpp"
 
 #include "answer/answer_text.hpp"
+#include "answer/program.hpp"
 #include "cli/inputs/origin.hpp"
 #include "cli/terminal/exits.hpp"
 #include "cli/terminal/messages.hpp"
+#include "cli/terminal/progress.hpp"
 #include "launch/captured/captured_launch.hpp"
 #include "units/error.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace gputomo::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using answer::ProgramLaunch;
 
 int exit_code(const answer::Answer& answer) {
     if (!answer.differences) return kDone;
     return std::ranges::all_of(*answer.differences, &launch::Difference::tolerated) ? kDone : kFailed;
 }
 
+/// What is assumed, or where to find it.
+void print_assumptions(const std::vector<std::string>& of_launches, const PrintOptions& print) {
+    if (!print.explain) {
+        if (const auto count = of_launches.size() + print.assumed_of_gpu.size(); count > 0)
+            out::print("\n{} things are assumed: --explain lists them\n", count);
+        return;
+    }
+    for (const auto& [title, lines] :
+         {std::pair("Assumed", &of_launches),
+          std::pair("Assumed of the GPU, because its description leaves it open", &print.assumed_of_gpu)}) {
+        if (!lines->empty()) out::print("\n{}\n", title);
+        for (const auto& line : *lines) out::print("  - {}\n", line);
+    }
+}
+
+void print_text_of(const answer::Answer& answer, const PrintOptions& print) {
+    out::print("{}", answer_text(answer));
+    print_assumptions(answer.assumptions, print);
+}
+
+/// A program of many launches takes minutes.
+class LaunchProgress {
+public:
+    explicit LaunchProgress(std::size_t launches) : launches_(launches) {}
+    void show(std::size_t done, std::size_t number) {
+        if (launches_ > 1)
+            progress_.show(static_cast<double>(done) / static_cast<double>(launches_), -1,
+                           fmt::format("launch {}", number));
+    }
+
+private:
+    std::size_t launches_;
+    Progress progress_{isatty(STDERR_FILENO) == 0};
+};
+
+std::vector<ProgramLaunch> answers_to(const std::vector<std::size_t>& numbers, const capture::Capture& captured,
+                                      const Answerer& answer) {
+    std::vector<ProgramLaunch> launches;
+    LaunchProgress progress(numbers.size());
+    for (const auto number : numbers) {
+        progress.show(launches.size(), number);
+        ProgramLaunch launch{.number = number, .answer = {}, .failed = {}};
+        try {
+            launch.answer = answer(launch::captured_launch(captured, captured.launches[number]));
+        } catch (const Error& error) {
+            if (numbers.size() == 1) throw;
+            launch.failed = error.what();
+        }
+        launches.push_back(std::move(launch));
+    }
+    return launches;
+}
+
+Json json_of(const answer::Program& program, const std::vector<ProgramLaunch>& launches, const PrintOptions& print) {
+    Json all = Json::array();
+    for (const auto& launch : launches) {
+        Json one{{"launch", launch.number}};
+        if (launch.answer)
+            one.update(answer_json(*launch.answer));
+        else
+            one["failed"] = launch.failed;
+        all.push_back(std::move(one));
+    }
+    Json json{{"schema", "gputomo-answers-1"}};
+    json.update(program_json(program));
+    json["assumptions_of_gpu"] = print.assumed_of_gpu;
+    json["launches"] = all;
+    return json;
+}
+
+/// The whole answers one after the other.
+void print_each(const std::vector<ProgramLaunch>& launches, const PrintOptions& print) {
+    for (const auto& launch : launches) {
+        out::print("launch {}: ", launch.number);
+        if (!launch.answer) {
+            out::print("failed: {}\n", launch.failed);
+            continue;
+        }
+        print_text_of(*launch.answer, print);
+        if (&launch != &launches.back()) out::print("\n");
+    }
+}
+
+void print_kernel(const capture::Capture& captured, const answer::Program& program,
+                  const std::vector<ProgramLaunch>& launches, const PrintOptions& print) {
+    out::print("{}", launches_text(captured, launches));
+    const auto& row = program.kernels.front();
+    const auto longest = std::ranges::find(launches, row.longest, &ProgramLaunch::number);
+    if (row.launches.empty()) return;
+    out::print("\nThe longest is launch {}: ", row.longest);
+    print_text_of(*longest->answer, print);
+}
+
+void print_program(const answer::Program& program, const PrintOptions& print) {
+    out::print("{}", program_text(program));
+    print_assumptions(program.assumptions, print);
+    out::print("--launch N prints the whole answer to one launch, and --kernel NAME the launches of one kernel\n");
+}
+
 }  // namespace
 
-int print_answer(const launch::Launch& launch, const Answerer& answer, bool json) {
-    const auto given = answer(launch);
-    if (json)
-        print_json(answer_json(given), origin_of_command());
-    else
-        out::print("{}", answer_text(given));
+int print_answer(const launch::Launch& launch, const Answerer& answer, const PrintOptions& print) {
+    auto given = answer(launch);
+    if (print.json) {
+        auto json = answer_json(given);
+        json["assumptions_of_gpu"] = print.assumed_of_gpu;
+        print_json(json, origin_of_command());
+    } else {
+        print_text_of(given, print);
+    }
     return exit_code(given);
 }
 
 int print_answers_of_capture(const capture::Capture& captured, const LaunchOptions& options, const Answerer& answer,
-                             bool json) {
-    const auto named = named_launches(captured, options);
-    Json all = Json::array();
+                             const PrintOptions& print) {
+    const auto launches = answers_to(named_launches(captured, options), captured, answer);
     int code = kDone;
-    for (const auto number : named) {
-        Json one{{"launch", number}};
-        if (!json) out::print("launch {}: ", number);
-        try {
-            const auto given = answer(launch::captured_launch(captured, captured.launches[number]));
-            code = std::max(code, exit_code(given));
-            if (json)
-                one.update(answer_json(given));
-            else
-                out::print("{}\n", answer_text(given));
-        } catch (const Error& error) {
-            if (named.size() == 1) throw;
-            code = kFailed;
-            one["failed"] = error.what();
-            if (!json) out::print("failed: {}\n", error.what());
-        }
-        all.push_back(std::move(one));
-    }
-    if (json) print_json({{"schema", "gputomo-answers-1"}, {"launches", all}}, origin_of_command());
+    for (const auto& launch : launches)
+        code = std::max(code, launch.answer ? exit_code(*launch.answer) : static_cast<int>(kFailed));
+    const auto program = answer::program_of(captured, launches);
+    if (print.json)
+        print_json(json_of(program, launches, print), origin_of_command());
+    else if (!options.launches.empty() || launches.size() == 1)
+        print_each(launches, print);
+    else if (!options.kernel.empty() && program.kernels.size() == 1)
+        print_kernel(captured, program, launches, print);
+    else
+        print_program(program, print);
     return code;
 }
 

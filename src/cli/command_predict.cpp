@@ -59,7 +59,7 @@ struct PredictOptions {
     std::vector<int> launches;  ///< of a capture
     std::int64_t time_limit_ms = 60'000;
     bool reads_code = false;  ///< --static: analyses the code and executes nothing
-    bool json = false;
+    bool json = false, explain = false;
     Ways usage{{"built-in kernels", "a launch that is executed", "a capture",
                 "the analysis of a PTX file or a listing (--static)", "a PTX file and --device"}};
 };
@@ -206,7 +206,9 @@ int predict_launches(const PredictOptions& options, bool of_capture) {
     capture::Capture captured;
     if (of_capture) captured = capture::load(options.file);
     const auto& name = options.machine;
-    const auto gpu = open_simulated(name.starts_with("sim:") ? name : "sim:" + name, options.measure.seed, 0);
+    PrintOptions print{.json = options.json, .explain = options.explain, .assumed_of_gpu = {}};
+    const auto gpu =
+        open_simulated(name.starts_with("sim:") ? name : "sim:" + name, options.measure.seed, 0, &print.assumed_of_gpu);
     check_machine_code(*gpu, "--machine " + name, "such a GPU, or --static for a PTX file or a listing");
     const launch::Sampling sampling{.seed = options.measure.seed,
                                     .time_limit = std::chrono::milliseconds(options.time_limit_ms)};
@@ -216,14 +218,14 @@ int predict_launches(const PredictOptions& options, bool of_capture) {
     const auto answer = [&](const launch::Launch& launch) {
         return answer::predict(launch, {gpu->machine(), name}, sampling, at_start);
     };
-    if (of_capture) return print_answers_of_capture(captured, launch_of(options), answer, options.json);
+    if (of_capture) return print_answers_of_capture(captured, launch_of(options), answer, print);
     const std::string cubin = fmt::format("give a cubin for sm_{}", gpu->ptx_target().sm);
     const CodeOptions code{.machine_code = true,
                            .needed_by = "predict",
                            .otherwise = is_machine_code_file(options.file)
                                             ? cubin + ", or install the CUDA toolkit"
                                             : cubin + ", install the CUDA toolkit, or use --static"};
-    return print_answer(launch_of_file(launch_of(options), code, *gpu), answer, options.json);
+    return print_answer(launch_of_file(launch_of(options), code, *gpu), answer, print);
 }
 
 /// What the file is and how it is predicted: a bit of PredictOptions::usage.
@@ -355,10 +357,13 @@ void add_predict(CLI::App& parent, Action& action) {
                                 "or built-in kernels: {}",
                                 fmt::join(compare::workload_names(), ", ")))
         .required();
-    command.add_option("--kernel", options->kernel, "entry of the file; needed for files")
+    command
+        .add_option("--kernel", options->kernel,
+                    "entry of the file; needed for files. Of a capture, the launches of this kernel")
         .only_for(options->usage, kLaunches | kOfCapture | kStatic);
     command.add_option("--machine", options->machine, kMachineHelp).required();
     command.add_flag("--json", options->json, "print JSON instead of text");
+    command.add_flag("--explain", options->explain, kExplainHelp).only_for(options->usage, kOfLaunch | kOfCapture);
     add_analysis_options(command, options);
     add_measure_options(command, options);
     command

@@ -31,7 +31,7 @@ struct SimulateOptions {
     std::uint64_t seed = 1;
     std::int64_t time_limit_ms = 60'000;
     std::uint64_t sample_above = kDefaultSampleAbove;
-    bool check = false, whole = false, json = false;
+    bool check = false, whole = false, json = false, explain = false;
     Ways usage{{"a file", "a capture"}};
 };
 
@@ -95,7 +95,8 @@ answer::SimulationRequest request_of(const SimulateOptions& options) {
 int simulate_capture(const SimulateOptions& options) {
     const auto captured = capture::load(options.launch.file);
     const std::string device = options.device.empty() ? kDefaultOfCaptures : options.device;
-    const auto gpu = open_simulated(device, options.seed, 0);
+    PrintOptions print{.json = options.json, .explain = options.explain, .assumed_of_gpu = {}};
+    const auto gpu = open_simulated(device, options.seed, 0, &print.assumed_of_gpu);
     check_machine_code(*gpu, options.launch.file, "a --device of that compute capability, such as sim:h200");
     auto request = request_of(options);
     request.compares_results = options.check;
@@ -107,13 +108,14 @@ int simulate_capture(const SimulateOptions& options) {
         [&](const launch::Launch& launch) {
             return answer::simulate(launch, {gpu->machine(), device}, request);
         },
-        options.json);
+        print);
 }
 
 int simulate_file(const SimulateOptions& options) {
     const ChosenCaches caches(options.caches, nullptr);
     const std::string device = options.device.empty() ? kDefaultDevice : options.device;
-    const auto gpu = open_simulated(device, options.seed, 0);
+    PrintOptions print{.json = options.json, .explain = options.explain, .assumed_of_gpu = {}};
+    const auto gpu = open_simulated(device, options.seed, 0, &print.assumed_of_gpu);
     const CodeOptions code{
         .ptx = options.code == "ptx",
         .machine_code = options.code == "sass",
@@ -137,7 +139,7 @@ int simulate_file(const SimulateOptions& options) {
         [&](const launch::Launch& one) {
             return answer::simulate(one, {gpu->machine(), device}, request);
         },
-        options.json);
+        print);
 }
 
 int simulate(const SimulateOptions& options) {
@@ -214,6 +216,7 @@ void add_simulate(CLI::App& parent, Action& action) {
         .capture_default_str()
         .positive();
     command.add_flag("--json", options->json, "print JSON instead of text");
+    command.add_flag("--explain", options->explain, kExplainHelp);
     command.runs(action, [options] { return simulate(*options); });
 }
 

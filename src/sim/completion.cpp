@@ -62,7 +62,7 @@ private:
         else
             assumed_.push_back(fmt::format("{} = {}", path, value));
         machine::Provenance why;
-        why.method = "assumed for simulation";
+        why.method = kAssumedMethod;
         field.set(std::move(value), std::move(why));
     }
 

@@ -14,6 +14,9 @@ struct Completed {
                                        ///< is ignored (sim/ignored_leaves.hpp)
 };
 
+/// The method of leaves that completed() fills in.
+inline constexpr const char* kAssumedMethod = "assumed for simulation";
+
 /// Fills in what the simulator needs and a scan did not find, or left undecided. A value with several candidates
 /// becomes the first of them. A value that lies in an interval becomes its lower end, because that was seen to hold.
 /// Everything else gets a default, listed in docs/architecture.md. The first cache and TLB of a path belong to an SM,

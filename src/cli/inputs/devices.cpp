@@ -35,7 +35,10 @@ void note_assumptions(const std::string& name, const std::vector<std::string>& a
     static std::set<std::string> noted;
     const std::lock_guard guard(mutex);
     if (!assumed.empty() && noted.insert(name).second)
-        out::note("{} leaves open what simulation needs; assumed: {}", name, fmt::join(assumed, "; "));
+        out::note(
+            "{} leaves {} things open that simulation needs; the first of what is assumed: {}. `gputomo simulate "
+            "--explain` lists all",
+            name, assumed.size(), assumed.front());
 }
 
 }  // namespace
@@ -66,13 +69,17 @@ machine::Machine simulated_machine(const std::string& name) {
                     fmt::join(shipped_machines(), ", ")));
 }
 
-std::unique_ptr<sim::SimulatedDevice> open_simulated(const std::string& name, std::uint64_t seed, int noise) {
+std::unique_ptr<sim::SimulatedDevice> open_simulated(const std::string& name, std::uint64_t seed, int noise,
+                                                     std::vector<std::string>* to) {
     if (!name.starts_with("sim:"))
         throw InputError(fmt::format("device '{}': expected a simulated one, sim:NAME or sim:FILE.json", name));
     try {
-        const auto [machine, assumed] = sim::completed(simulated_machine(name));
+        auto [machine, assumed] = sim::completed(simulated_machine(name));
         auto device = sim::make_device(machine, {.id = name, .seed = seed, .noise = noise_level(noise)});
-        note_assumptions(name, assumed);
+        if (to != nullptr)
+            to->insert(to->end(), assumed.begin(), assumed.end());
+        else
+            note_assumptions(name, assumed);
         return device;
     } catch (const InputError& e) {
         const std::string what = e.what();

@@ -18,8 +18,10 @@ namespace gputomo::cli {
 
 /// Throws InputError where the name is wrong and says what is expected; DeviceError where the device does not open.
 [[nodiscard]] std::unique_ptr<device::Device> open_device(const std::string& name, std::uint64_t seed, int noise);
+/// What the description leaves open is assumed: it is appended to `assumed`, or without that noted on standard error.
 [[nodiscard]] std::unique_ptr<sim::SimulatedDevice> open_simulated(const std::string& name, std::uint64_t seed,
-                                                                   int noise);
+                                                                   int noise,
+                                                                   std::vector<std::string>* assumed = nullptr);
 
 /// The description behind "sim:NAME" or "sim:FILE.json".
 [[nodiscard]] machine::Machine simulated_machine(const std::string& name);

@@ -1,5 +1,6 @@
 #include "cli/inputs/launches.hpp"
 
+#include "answer/program.hpp"
 #include "cli/inputs/machine_code.hpp"
 #include "ptx/parser.hpp"
 #include "sass/cubin.hpp"
@@ -94,7 +95,10 @@ std::vector<std::size_t> named_launches(const capture::Capture& captured, const 
         const auto& launch = captured.launches[i];
         if (!launch.kernel || !launch.buffers) continue;
         const auto& kernel = captured.kernels[static_cast<std::size_t>(launch.kernel->kernel)];
-        if (options.kernel.empty() || kernel.name == options.kernel) named.push_back(i);
+        const auto& name = options.kernel;
+        if (name.empty() || kernel.name == name || kernel.readable == name ||
+            answer::short_name(kernel.readable) == name)
+            named.push_back(i);
     }
     if (named.empty())
         throw InputError(fmt::format("{}: no launch with memory{}{}", options.file,

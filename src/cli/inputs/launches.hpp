@@ -36,8 +36,9 @@ struct CodeOptions {
 [[nodiscard]] launch::Launch launch_of_file(const LaunchOptions& options, const CodeOptions& code,
                                             const device::Device& gpu);
 
-/// The launches of a capture that --launch and --kernel name: without either all that have memory. Throws InputError
-/// where there is none.
+/// The launches of a capture that --launch and --kernel name: without either all that have memory. A kernel has its
+/// name in the code, its readable one, and that without template arguments and parameters. Throws InputError where
+/// there is none.
 [[nodiscard]] std::vector<std::size_t> named_launches(const capture::Capture& captured, const LaunchOptions& options);
 
 }  // namespace gputomo::cli

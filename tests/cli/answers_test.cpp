@@ -1,0 +1,102 @@
+// What `predict` and `simulate` print of the launches of a capture.
+#include "program.hpp"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace gputomo::cli::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::ordered_json;
+
+/// A capture of a launch of sgemm and one of sgemm128, and changed copies of it.
+class Answers : public ProgramTest {
+protected:
+    static constexpr const char* kCapture = "tests/answer/fixtures/sgemm";
+
+    [[nodiscard]] Ran predict(const std::string& capture, std::vector<std::string> more = {}) const {
+        std::vector<std::string> arguments{"predict", capture, "--machine", "sim:h200"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run(arguments);
+    }
+    [[nodiscard]] static Json index() {
+        return Json::parse(std::ifstream(source(kCapture) + std::string("/capture.json")));
+    }
+    [[nodiscard]] std::string copy_with(const Json& changed) const {
+        std::filesystem::copy(source(kCapture), path("capture"), std::filesystem::copy_options::recursive);
+        write("capture/capture.json", changed.dump());
+        return "capture";
+    }
+};
+
+TEST_F(Answers, ACaptureIsOneTableWithATotal) {
+    const auto ran = predict(source(kCapture));
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.err, "") << "no note on what is assumed";
+    EXPECT_THAT(ran.out, ContainsRegex("kernel +launches +predicted +share +limiter +captured +error\n"
+                                       "sgemm +1 .*161\\.54 +-\nsgemm128 +1 .*112\\.00 +-"))
+        << "it was captured on another GPU, so that there is no error";
+    EXPECT_THAT(ran.out, ContainsRegex("total +2 .*273\\.54"));
+    EXPECT_THAT(ran.out, HasSubstr("14062.27 us from the first start to the last end: 13788.74 us were gaps"));
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("--explain lists them"), Not(HasSubstr("was not timed"))));
+    EXPECT_LT(std::count(ran.out.begin(), ran.out.end(), '\n'), 20);
+}
+
+TEST_F(Answers, TimesOfTheSameGpuHaveAnError) {
+    auto changed = index();
+    changed["gpus"][0]["name"] = "NVIDIA H200";
+    const auto json = Json::parse(predict(copy_with(changed), {"--json"}).out);
+    const auto& total = json["total"];
+    const double us = total["microseconds"], captured = total["captured_microseconds"];
+    EXPECT_DOUBLE_EQ(total["error"], us / captured - 1);
+    EXPECT_EQ(json["kernels"][0]["kernel"], "sgemm") << "longest first";
+    EXPECT_DOUBLE_EQ(
+        json["kernels"][0]["microseconds"].get<double>() + json["kernels"][1]["microseconds"].get<double>(), us);
+    EXPECT_EQ(json["launches"][1]["kernel"], "sgemm128");
+    EXPECT_FALSE(json["assumptions_of_gpu"].empty());
+}
+
+TEST_F(Answers, OneLaunchOrOneKernelHasTheWholeAnswer) {
+    EXPECT_THAT(
+        predict(source(kCapture), {"--launch", "1"}).out,
+        AllOf(HasSubstr("launch 1: sgemm128 on NVIDIA H200"), HasSubstr("limited by"), Not(HasSubstr("total"))));
+    auto changed = index();
+    changed["kernels"][0]["readable"] = "void blas::sgemm<4, float>(float*, int)";
+    changed["launches"][1]["launch"]["kernel"] = 0;
+    const auto file = copy_with(changed);
+    const auto ran = predict(file, {"--kernel", "blas::sgemm"});
+    EXPECT_THAT(ran.out, AllOf(ContainsRegex("launch +grid +block .*\n +0  32x32x1 .*\n +1  16x16x1 "),
+                               HasSubstr("\nThe longest is launch ")));
+    EXPECT_THAT(predict(file).out, ContainsRegex("\nblas::sgemm +2 "));
+    EXPECT_THAT(predict(file, {"--kernel", "blas"}).err, HasSubstr("no launch with memory of the kernel blas"));
+}
+
+TEST_F(Answers, AssumptionsStandOnceBehindExplain) {
+    const auto text = predict(source(kCapture), {"--explain"}).out;
+    const std::string line = "IMAD.WIDE was not timed";
+    const auto first = text.find(line);
+    ASSERT_NE(first, std::string::npos);
+    EXPECT_EQ(text.find(line, first + 1), std::string::npos);
+    EXPECT_THAT(text, HasSubstr("Assumed of the GPU, because its description leaves it open\n"));
+}
+
+TEST_F(Answers, FailedLaunchesAreListedWithTheirReason) {
+    auto changed = index();
+    changed["kernels"][1].erase("module");
+    changed["kernels"][1]["missing"] = "its module was lost";
+    const auto ran = predict(copy_with(changed));
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_THAT(ran.out, AllOf(ContainsRegex("sgemm128 +0 .* 1 failed"), HasSubstr("\nFailed\n  - launch 1: "),
+                               ContainsRegex("total +1 ")));
+}
+
+}  // namespace
+}  // namespace gputomo::cli::testing
