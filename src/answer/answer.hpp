@@ -22,6 +22,15 @@ struct LaunchShape {
     std::string kernel;
     device::Dim3 grid, block;
     std::uint64_t dynamic_shared_bytes = 0;  ///< of a block
+    /// Bytes that a block takes of its SM: static, dynamic, and what the system keeps.
+    std::optional<std::uint64_t> shared_bytes{};
+    std::optional<int> registers_per_thread{};
+};
+
+/// Where 90% of the measured times would lie, by how far this method was off for kernels that were not used to make it.
+struct Interval {
+    double low = 0, high = 0;  ///< cycles as a profiler counts them
+    std::string basis;         ///< which kernels, on which GPU, and how far off 90% of them were
 };
 
 /// How much of the launch was looked at. A block is executed for its results, or timed on an SM too.
@@ -37,6 +46,9 @@ struct Coverage {
 struct Time {
     double cycles = 0;
     double microseconds = 0;  ///< at the clock of the description
+    /// nullopt where no errors are published for this GPU, or where they do not hold for this launch: a warning says
+    /// so.
+    std::optional<Interval> interval{};
     /// The part of `cycles` before the first block starts and after the last one ends. nullopt where the description
     /// does not say; `cycles` then has no such part.
     std::optional<double> launch_cycles;
@@ -53,10 +65,18 @@ struct Bound {
     double cycles = 0;
 };
 
+/// A part of the launch's time.
+struct TimePart {
+    std::string what;
+    double cycles = 0;
+};
+
 struct Limiter {
-    std::string resource;       ///< the one with the largest bound, or "latency"
+    std::string resource;       ///< the one with the largest bound, or "latency" where that is larger
     double latency_cycles = 0;  ///< the launch would take if nothing were ever busy
     std::vector<Bound> bounds;  ///< largest first
+    /// Where the time goes: the largest of `bounds`, and what the launch takes beyond it. The sum is the time.
+    std::vector<TimePart> parts{};
     /// Shares of what the whole GPU can do at most, by unit as a profiler groups them.
     double used_sm = 0, used_l1 = 0, used_l2 = 0, used_dram = 0;
 };
@@ -64,9 +84,15 @@ struct Limiter {
 struct Occupancy {
     double blocks_per_sm = 0, warps_per_sm = 0;  ///< while the grid lasts
     int max_warps_per_sm = 0;                    ///< 0: the description does not say
+    /// What allows no more blocks on an SM: "registers", "shared memory", "threads of an SM", "blocks of an SM", or
+    /// "the grid" where it has no more blocks.
     std::string limited_by;
     double waves = 0;                    ///< blocks of the grid over those that the GPU holds at once
     std::optional<double> needed_warps;  ///< of an SM, for the latency not to limit
+    /// Mean warps of an SM that has blocks, over the time from its first block to the end of its last one.
+    std::optional<double> achieved_warps_per_sm{};
+    /// Share of the GPU's places for blocks that are empty in the last wave, of the places in all waves.
+    std::optional<double> tail_share{};
 };
 
 struct CacheAccesses {
@@ -86,8 +112,29 @@ struct Work {
     std::optional<double> dram_read_bytes, dram_written_bytes;
     double dram_bytes = 0;  ///< read and written
     std::optional<double> footprint_read_bytes, footprint_written_bytes;
-    bool footprint_exact = false;                 ///< all blocks were executed
+    bool footprint_exact = false;  ///< all blocks were executed
+    /// Floating-point operations by type: "f16", "bf16", "f32", "f64", and "tensor f16" and so on for matrix products.
+    /// A fused multiply-add counts as two. Integer products of tensor cores are "tensor i8". nullopt where they were
+    /// not counted.
+    std::optional<std::map<std::string, double>> flop{};
     std::map<std::string, CacheAccesses> caches;  ///< by key of the description; empty where they were not counted
+};
+
+/// What moves or is computed in a second, beside what the description says can be.
+struct Rate {
+    std::string what;  ///< "f32", "registers from L1", "L1 from L2", "L2 to DRAM"
+    double per_second = 0;
+    std::optional<double> ceiling;  ///< nullopt where the description does not say
+};
+
+/// The two ceilings of a launch: what its instructions can compute, and what DRAM can move for them.
+struct Roofline {
+    std::string type;  ///< of most of the launch's operations: "f32" where it has none
+    std::optional<double> flop_per_second, flop_per_second_ceiling;
+    double dram_bytes_per_second = 0;
+    std::optional<double> dram_bytes_per_second_ceiling;
+    /// Operations for each byte of DRAM; nullopt where operations were not counted, or no byte was moved.
+    std::optional<double> flop_per_byte;
 };
 
 /// An instruction that the warps execute often or wait for long.
@@ -108,6 +155,10 @@ struct Answer {
     std::optional<Limiter> limiter;
     std::optional<Occupancy> occupancy;
     Work work;
+    std::vector<Rate> flop_rates{};  ///< operations by type; empty where they were not counted
+    std::vector<Rate> byte_rates{};  ///< each way that was counted
+    Roofline roofline{};
+    std::string summary{};            ///< what takes the time, in one or two sentences
     std::vector<HotInstruction> hot;  ///< longest waits first; empty where they were not found
     /// Where memory differs from what the recorded GPU left; nullopt where that was not asked for.
     std::optional<std::vector<launch::Difference>> differences;

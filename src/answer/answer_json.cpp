@@ -34,7 +34,9 @@ Json json_of(const Occupancy& occupancy) {
             {"warps_of_an_sm", occupancy.warps_per_sm},
             {"max_warps_of_an_sm", occupancy.max_warps_per_sm},
             {"limited_by", occupancy.limited_by},
-            {"waves", occupancy.waves}};
+            {"waves", occupancy.waves},
+            {"achieved_warps_of_an_sm", json_of(occupancy.achieved_warps_per_sm)},
+            {"tail_share", json_of(occupancy.tail_share)}};
 }
 
 Json json_of(const Work& work) {
@@ -57,7 +59,36 @@ Json json_of(const Work& work) {
             {"shared_accesses", json_of(work.shared_accesses)},
             {"shared_time_over_conflict_free", json_of(work.shared_time_ratio)},
             {"bank_conflict_cycles", json_of(work.bank_conflict_cycles)},
+            {"flop", work.flop ? Json(*work.flop) : Json()},
             {"caches", work.caches.empty() ? Json() : caches}};
+}
+
+Json json_of(const std::vector<TimePart>& parts) {
+    Json json = Json::array();
+    for (const auto& part : parts) json.push_back({{"what", part.what}, {"cycles", part.cycles}});
+    return json;
+}
+
+Json json_of(const std::optional<Interval>& interval) {
+    if (!interval) return {};
+    return {{"low", interval->low}, {"high", interval->high}, {"confidence", 0.9}, {"basis", interval->basis}};
+}
+
+Json json_of(const std::vector<Rate>& rates) {
+    Json json = Json::array();
+    for (const auto& rate : rates)
+        json.push_back(
+            {{"what", rate.what}, {"per_second", rate.per_second}, {"ceiling_per_second", json_of(rate.ceiling)}});
+    return json;
+}
+
+Json json_of(const Roofline& roofline) {
+    return {{"type", roofline.type},
+            {"flop_per_second", json_of(roofline.flop_per_second)},
+            {"flop_per_second_ceiling", json_of(roofline.flop_per_second_ceiling)},
+            {"dram_bytes_per_second", roofline.dram_bytes_per_second},
+            {"dram_bytes_per_second_ceiling", json_of(roofline.dram_bytes_per_second_ceiling)},
+            {"flop_per_byte", json_of(roofline.flop_per_byte)}};
 }
 
 Json json_of(const launch::NumberDifference& numbers) {
@@ -97,7 +128,11 @@ Json answer_json(const Answer& a) {
             {"grid", json_of(a.launch.grid)},
             {"block", json_of(a.launch.block)},
             {"dynamic_shared_bytes", a.launch.dynamic_shared_bytes},
+            {"shared_bytes", a.launch.shared_bytes ? Json(*a.launch.shared_bytes) : Json()},
+            {"registers_per_thread", a.launch.registers_per_thread ? Json(*a.launch.registers_per_thread) : Json()},
+            {"summary", a.summary.empty() ? Json() : Json(a.summary)},
             {"cycles", a.time.cycles},
+            {"cycles_interval", json_of(a.time.interval)},
             {"microseconds", a.time.microseconds},
             {"launch_cycles", json_of(a.time.launch_cycles)},
             {"caches", name_of(a.caches)},
@@ -107,7 +142,11 @@ Json answer_json(const Answer& a) {
             {"needed_warps", a.occupancy ? json_of(a.occupancy->needed_warps) : Json()},
             {"latency_cycles", limiter ? Json(limiter->latency_cycles) : Json()},
             {"bounds", limiter ? json_of(limiter->bounds) : Json()},
+            {"time_parts", limiter ? json_of(limiter->parts) : Json()},
             {"used", used},
+            {"roofline", json_of(a.roofline)},
+            {"flop_rates", a.work.flop ? json_of(a.flop_rates) : Json()},
+            {"byte_rates", json_of(a.byte_rates)},
             {"occupancy", a.occupancy ? json_of(*a.occupancy) : Json()},
             {"counters", json_of(a.work)},
             {"hot_instructions", a.limiter ? json_of(a.hot) : Json()},

@@ -1,7 +1,10 @@
 #include "answer/answer_text.hpp"
+#include "answer/summary.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <iterator>
 #include <string_view>
 
@@ -21,39 +24,92 @@ void append_list(Text out, std::string_view title, const std::vector<std::string
 
 void append_time(Text out, const Answer& a) {
     fmt::format_to(out, "{} on {}\n\n", a.launch.kernel, a.gpu);
+    if (!a.summary.empty()) fmt::format_to(out, "{}\n\n", a.summary);
     fmt::format_to(out, "  time          {:.0f} cycles, {:.4g} us, as a profiler counts them", a.time.cycles,
                    a.time.microseconds);
     if (a.time.launch_cycles)
         fmt::format_to(out, "; {:.0f} of them before and after the blocks", *a.time.launch_cycles);
     fmt::format_to(out, "\n");
+    if (const auto& interval = a.time.interval)
+        fmt::format_to(out, "  90% interval  {:.0f} to {:.0f} cycles: {}\n", interval->low, interval->high,
+                       interval->basis);
     fmt::format_to(out, "  caches        {}", name_of(a.caches));
     if (a.time.warm_cycles)
         fmt::format_to(out, "; with warm ones {:.0f} cycles, {:.4g} us", *a.time.warm_cycles,
                        *a.time.warm_cycles * a.time.microseconds / a.time.cycles);
     fmt::format_to(out, "\n");
     if (a.coverage.error.value_or(0) > 0)
-        fmt::format_to(out, "  interval      {:.1f}% either side, by the sampling of blocks\n",
+        fmt::format_to(out, "  sampling      {:.1f}% either side, by which blocks were simulated\n",
                        100 * *a.coverage.error);
 }
 
-void append_limiter(Text out, const Limiter& limiter) {
+void append_limiter(Text out, const Answer& a) {
+    const Limiter& limiter = *a.limiter;
     fmt::format_to(out, "  limited by    {}\n", limiter.resource);
+    fmt::format_to(out, "  of the time   ");
+    for (const auto& part : limiter.parts)
+        fmt::format_to(out, "{}{:.0f}% {}", &part == limiter.parts.data() ? "" : ", ",
+                       100 * part.cycles / a.time.cycles, part.what);
+    fmt::format_to(out, "\n");
     fmt::format_to(out,
                    "  used          SM {:.0f}%, L1 {:.0f}%, L2 {:.0f}%, DRAM {:.0f}% of what all of the GPU can do at "
                    "most\n",
                    100 * limiter.used_sm, 100 * limiter.used_l1, 100 * limiter.used_l2, 100 * limiter.used_dram);
 }
 
+void append_block(Text out, const LaunchShape& launch) {
+    fmt::format_to(out, "  block         {} threads", launch.block.count());
+    if (launch.registers_per_thread) fmt::format_to(out, ", {} registers of a thread", *launch.registers_per_thread);
+    if (launch.shared_bytes) fmt::format_to(out, ", {} bytes of shared memory", *launch.shared_bytes);
+    fmt::format_to(out, "\n");
+}
+
 void append_occupancy(Text out, const Answer& a) {
     const auto& occupancy = *a.occupancy;
+    const auto most =
+        occupancy.max_warps_per_sm > 0 ? fmt::format(" of {}", occupancy.max_warps_per_sm) : std::string();
     fmt::format_to(out, "  occupancy     {:.0f} blocks of an SM at once, {:.0f} warps{}; limited by {}\n",
-                   occupancy.blocks_per_sm, occupancy.warps_per_sm,
-                   occupancy.max_warps_per_sm > 0 ? fmt::format(" of {}", occupancy.max_warps_per_sm) : "",
-                   occupancy.limited_by);
-    fmt::format_to(out, "  grid          {} blocks, {:.3g} waves\n", a.coverage.blocks, occupancy.waves);
+                   occupancy.blocks_per_sm, occupancy.warps_per_sm, most, occupancy.limited_by);
+    if (occupancy.achieved_warps_per_sm)
+        fmt::format_to(out, "  achieved      {:.1f} warps of an SM in the mean\n", *occupancy.achieved_warps_per_sm);
+    fmt::format_to(out, "  grid          {} blocks, {:.3g} waves", a.coverage.blocks, occupancy.waves);
+    if (occupancy.tail_share && occupancy.waves > 1)
+        fmt::format_to(out, "; {:.0f}% of all places for blocks are empty in the last one",
+                       100 * *occupancy.tail_share);
+    fmt::format_to(out, "\n");
     if (occupancy.needed_warps)
         fmt::format_to(out, "  needed        {:.1f} warps of an SM, for latency not to limit\n",
                        *occupancy.needed_warps);
+}
+
+void append_roofline(Text out, const Roofline& roofline) {
+    if (!roofline.flop_per_second_ceiling && !roofline.dram_bytes_per_second_ceiling) return;
+    const auto of = [](const std::optional<double>& value, std::string_view unit) {
+        return value ? in_units(*value, unit) : "? " + std::string(unit);
+    };
+    fmt::format_to(out, "  roofline      {} of {} ({}), {} of {} of DRAM", of(roofline.flop_per_second, "FLOP/s"),
+                   of(roofline.flop_per_second_ceiling, "FLOP/s"), roofline.type,
+                   of(roofline.dram_bytes_per_second, "B/s"), of(roofline.dram_bytes_per_second_ceiling, "B/s"));
+    if (roofline.flop_per_byte) fmt::format_to(out, "; {:.3g} FLOP for each byte of DRAM", *roofline.flop_per_byte);
+    if (roofline.flop_per_byte && roofline.flop_per_second_ceiling && roofline.dram_bytes_per_second_ceiling)
+        fmt::format_to(out, ", where the ceilings meet at {:.3g}",
+                       *roofline.flop_per_second_ceiling / *roofline.dram_bytes_per_second_ceiling);
+    fmt::format_to(out, "\n");
+}
+
+void append_rates(Text out, const Answer& a) {
+    if (a.flop_rates.empty() && a.byte_rates.empty()) return;
+    fmt::format_to(out, "\nRates\n");
+    const auto append = [&](const Rate& rate, std::string_view unit) {
+        fmt::format_to(out, "  {:<20}  {:>14}", rate.what, in_units(rate.per_second, unit));
+        if (rate.ceiling)
+            fmt::format_to(out, ", {:.1f}% of {}", 100 * rate.per_second / *rate.ceiling,
+                           in_units(*rate.ceiling, unit));
+        fmt::format_to(out, "\n");
+    };
+    for (const auto& rate : a.flop_rates) append(rate, "FLOP/s");
+    for (const auto& rate : a.byte_rates)
+        if (rate.per_second > 0) append(rate, "B/s");
 }
 
 void append_coverage(Text out, const Answer& a) {
@@ -68,12 +124,15 @@ void append_coverage(Text out, const Answer& a) {
                        coverage.machine_code ? "machine code" : "PTX");
 }
 
+/// The rows in order, so that the first one is the limiter.
 void append_bounds(Text out, const Answer& a) {
     fmt::format_to(out, "\nCycles that the launch needs of each resource alone\n");
-    fmt::format_to(out, "  {:<26}{:>14.0f}\n", "latency", a.limiter->latency_cycles);
-    for (const auto& bound : a.limiter->bounds)
-        if (bound.cycles >= kShownBound * a.time.cycles)
-            fmt::format_to(out, "  {:<26}{:>14.0f}\n", bound.resource, bound.cycles);
+    auto rows = a.limiter->bounds;
+    rows.push_back({"latency", a.limiter->latency_cycles});
+    std::ranges::stable_sort(rows, std::ranges::greater(), &Bound::cycles);
+    for (const auto& row : rows)
+        if (row.cycles >= kShownBound * a.time.cycles)
+            fmt::format_to(out, "  {:<26}{:>14.0f}\n", row.resource, row.cycles);
 }
 
 void append_memory(Text out, const Work& work) {
@@ -145,10 +204,13 @@ std::string answer_text(const Answer& answer) {
     std::string text;
     const auto out = std::back_inserter(text);
     append_time(out, answer);
-    if (answer.limiter) append_limiter(out, *answer.limiter);
+    if (answer.limiter) append_limiter(out, answer);
+    append_roofline(out, answer.roofline);
+    append_block(out, answer.launch);
     if (answer.occupancy) append_occupancy(out, answer);
     append_coverage(out, answer);
     if (answer.limiter) append_bounds(out, answer);
+    append_rates(out, answer);
     append_memory(out, answer.work);
     append_hot(out, answer.hot);
     if (answer.differences) append_differences(out, *answer.differences);

@@ -1,6 +1,10 @@
 #include "answer/predict.hpp"
 
+#include "answer/flop.hpp"
+#include "answer/published_errors.hpp"
+#include "answer/rates.hpp"
 #include "answer/simulate.hpp"
+#include "answer/summary.hpp"
 #include "launch/prepared_launch.hpp"
 #include "predict/launch/l2_content.hpp"
 #include "predict/launch/launch_prediction.hpp"
@@ -10,6 +14,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 namespace gputomo::answer {
@@ -28,7 +34,7 @@ launch::LaunchProfile profile_of(const launch::PreparedLaunch& prepared, const G
 }
 
 Time time_of(const predict::LaunchPrediction& predicted, const machine::Machine& machine) {
-    Time time{.cycles = predicted.profiler_cycles, .launch_cycles = {}, .warm_cycles = {}};
+    Time time{.cycles = predicted.profiler_cycles};
     if (machine.launch.profiler_cycles) time.launch_cycles = *machine.launch.profiler_cycles;
     // Both parts are at the same clock.
     if (predicted.cycles > 0) time.microseconds = predicted.microseconds * predicted.profiler_cycles / predicted.cycles;
@@ -46,14 +52,14 @@ Limiter limiter_of(const predict::LaunchPrediction& predicted) {
     return limiter;
 }
 
-Work work_of(const predict::LaunchPrediction& predicted) {
+Work work_of(const predict::LaunchPrediction& predicted, const launch::LaunchProfile& profile) {
     const auto& bytes = predicted.bytes;
     return {.warp_instructions = predicted.instructions,
             .thread_instructions = predicted.thread_instructions,
             .transactions = predicted.transactions,
             .divergent_branches = {},
             .shared_accesses = predicted.shared_accesses,
-            .shared_time_ratio = predicted.bank_conflict_ways,
+            .shared_time_ratio = predicted.bank_conflict_ratio,
             .bank_conflict_cycles = {},
             .l1_bytes = bytes.l1,
             .l1_hit_rate = bytes.l1_hit_rate,
@@ -66,7 +72,35 @@ Work work_of(const predict::LaunchPrediction& predicted) {
             .footprint_read_bytes = predicted.footprint.read,
             .footprint_written_bytes = predicted.footprint.written,
             .footprint_exact = predicted.footprint.exact,
+            .flop = flop_of(profile),
             .caches = {}};
+}
+
+Occupancy occupancy_of(const predict::LaunchPrediction& predicted) {
+    const double waves = predicted.waves, whole = std::ceil(waves);
+    return {.blocks_per_sm = predicted.resident_blocks,
+            .warps_per_sm = predicted.resident_warps,
+            .max_warps_per_sm = predicted.max_warps,
+            .limited_by = predicted.residency_limit,
+            .waves = waves,
+            .needed_warps = predicted.needed_warps,
+            .achieved_warps_per_sm = predicted.achieved_warps,
+            .tail_share = whole > 0 ? std::optional((whole - waves) / whole) : std::nullopt};
+}
+
+/// Rates, the roofline, the interval and the sentence, which follow from the rest.
+void fill_derived(Answer& answer, const launch::LaunchProfile& profile, const machine::Machine& machine) {
+    const auto schedulers = static_cast<double>(machine.issue.schedulers_per_sm.value_or(1));
+    const auto sms = static_cast<double>(machine.topology.sms.value_or(1));
+    fill_rates(answer, machine, [&](std::string_view type) -> std::optional<double> {
+        if (!type.starts_with("tensor")) return flop_ceiling(machine, type);
+        const double each = matrix_flop_per_cycle(profile, type, schedulers);
+        if (each <= 0) return {};
+        return each * sms * *machine.clock.sm_mhz * 1e6;
+    });
+    answer.time.interval = interval_of(answer.time.cycles, Method::predict, answer.gpu);
+    answer.limiter->parts = parts_of(answer);
+    answer.summary = summary_of(answer, sms);
 }
 
 /// What the L2 holds when the launch begins.
@@ -91,6 +125,7 @@ Answer simulated_instead(const launch::Launch& launch, const Gpu& gpu, const lau
                               .caches = caches};
     try {
         Answer answer = simulate(launch, gpu, request);
+        answer.time.interval.reset();  // the published errors are of other launches
         answer.warnings.insert(
             answer.warnings.begin(),
             fmt::format("simulated, not predicted: {}. A prediction from sampled blocks does not know "
@@ -114,7 +149,12 @@ Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sam
     auto predicted =
         predict::predict_launch(profile, gpu.machine, gpu.origin, content_for(caches, profile, gpu, sampling));
     Answer answer{.method = Method::predict,
-                  .launch = {predicted.kernel, launch.grid, launch.block, launch.dynamic_shared},
+                  .launch = {.kernel = predicted.kernel,
+                             .grid = launch.grid,
+                             .block = launch.block,
+                             .dynamic_shared_bytes = launch.dynamic_shared,
+                             .shared_bytes = profile.shared_of_block,
+                             .registers_per_thread = profile.registers},
                   .gpu = predicted.gpu,
                   .caches = caches.caches,
                   .coverage = {.blocks = predicted.blocks,
@@ -123,13 +163,8 @@ Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sam
                                .error = {}},
                   .time = time_of(predicted, gpu.machine),
                   .limiter = limiter_of(predicted),
-                  .occupancy = Occupancy{.blocks_per_sm = predicted.resident_blocks,
-                                         .warps_per_sm = predicted.resident_warps,
-                                         .max_warps_per_sm = predicted.max_warps,
-                                         .limited_by = predicted.residency_limit,
-                                         .waves = predicted.waves,
-                                         .needed_warps = predicted.needed_warps},
-                  .work = work_of(predicted),
+                  .occupancy = occupancy_of(predicted),
+                  .work = work_of(predicted, profile),
                   .assumptions = std::move(predicted.assumptions),
                   .warnings = std::move(predicted.warnings)};
     for (auto& assumption : assumptions_of(gpu)) answer.assumptions.push_back(std::move(assumption));
@@ -142,6 +177,7 @@ Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sam
             answer.time.warm_cycles = warm;
     }
     for (auto& hot : predicted.hot) answer.hot.push_back({hot.address, std::move(hot.text), hot.executed, hot.waited});
+    fill_derived(answer, profile, gpu.machine);
     for (auto& warning : warnings_of(gpu, answer.time.cycles)) answer.warnings.push_back(std::move(warning));
     if (!launch.not_proven.empty())
         answer.warnings.push_back("the reduction of the capture may have changed the launch: " + launch.not_proven);

@@ -1,11 +1,19 @@
 #include "answer/simulate.hpp"
 
+#include "answer/published_errors.hpp"
+#include "answer/rates.hpp"
 #include "costs/atomic_units.hpp"
+#include "sass/cubin.hpp"
+#include "sim/machine_code/program.hpp"
 #include "sim/simulator.hpp"
+#include "sim/sm/engine/residency.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <span>
+#include <string_view>
 #include <utility>
 
 namespace gputomo::answer {
@@ -14,7 +22,7 @@ namespace {
 using Plan = std::optional<sim::SamplingPlan>;
 
 Time time_of(const sim::Counters& counters, const machine::Machine& machine) {
-    Time time{.cycles = static_cast<double>(counters.profiler_cycles), .launch_cycles = {}, .warm_cycles = {}};
+    Time time{.cycles = static_cast<double>(counters.profiler_cycles)};
     if (machine.launch.profiler_cycles)
         time.launch_cycles = static_cast<double>(counters.profiler_cycles - counters.cycles);
     time.microseconds = time.cycles / *machine.clock.sm_mhz;  // without a clock no GPU is simulated
@@ -75,6 +83,26 @@ void place_textures(sim::SimulatedDevice& gpu, const launch::Launch& launch) {
     for (const launch::Texture& texture : launch.textures) gpu.texture_at(texture.handle, texture.object);
 }
 
+/// Registers and shared memory are those of machine code; PTX does not have them yet.
+LaunchShape shape_of(const launch::Launch& launch, const machine::Machine& machine) {
+    LaunchShape shape{.kernel = launch.kernel,
+                      .grid = launch.grid,
+                      .block = launch.block,
+                      .dynamic_shared_bytes = launch.dynamic_shared};
+    if (!sass::is_cubin(launch.code)) return shape;
+    const sass::Cubin cubin(std::as_bytes(std::span(launch.code)));
+    const auto program =
+        sim::machine_code::prepare(cubin, launch.kernel, [](std::string_view) -> std::uint64_t { return 0; });
+    shape.registers_per_thread = program.registers;
+    const auto residency = sim::resident_blocks(
+        machine, {.threads = launch.block.count(),
+                  .shared_bytes = program.shared_bytes - program.system_shared_bytes + launch.dynamic_shared,
+                  .registers_per_thread = program.registers,
+                  .arguments = program.parameters.size()});
+    if (residency.why.empty()) shape.shared_bytes = residency.shared_of_block;
+    return shape;
+}
+
 /// Lets a launch leave its data in the caches, and says what that lacks.
 void fill_caches(sim::SimulatedDevice& gpu, launch::PlacedLaunch& placed, const SimulationRequest& request,
                  const Plan& plan, std::vector<std::string>& warnings) {
@@ -109,7 +137,7 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
     (void)placed.run(request.time_limit);
     const auto& blocks = device->sampled_blocks();
     Answer answer{.method = Method::simulate,
-                  .launch = {launch.kernel, launch.grid, launch.block, launch.dynamic_shared},
+                  .launch = shape_of(launch, gpu.machine),
                   .gpu = device->name(),
                   .caches = request.caches.caches,
                   .coverage = {.blocks = blocks.of,
@@ -121,6 +149,8 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
                   .work = work_of(device->counters()),
                   .assumptions = assumptions_of(device->executed_code())};
     answer.warnings = std::move(warnings);
+    fill_rates(answer, gpu.machine, [&](std::string_view type) { return flop_ceiling(gpu.machine, type); });
+    answer.time.interval = interval_of(answer.time.cycles, Method::simulate, answer.gpu);
     add_atomic_remarks(answer, device->counters(), gpu.machine);
     for (auto& assumption : assumptions_of(gpu)) answer.assumptions.push_back(std::move(assumption));
     for (auto& warning : warnings_of(gpu, answer.time.cycles)) answer.warnings.push_back(std::move(warning));

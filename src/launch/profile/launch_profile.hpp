@@ -86,6 +86,8 @@ struct WarpAccess {
     bool tensor = false;      ///< of a bulk copy: it is a box of a tensor
     Stage stage = Stage::first_cache;
     costs::AtomicClass atomic_class = costs::AtomicClass::integer;
+    std::uint8_t bytes = 0;  ///< that each thread asks for
+    std::uint8_t lanes = 0;  ///< threads that take part
     float stage_cycles = 0;  ///< for which its lines or words occupy the stage
     float spread = 0;        ///< cycles from its first word to its last one, at least
     float bank_cycles = 0;   ///< for which it occupies the storage with an access to shared memory
@@ -132,7 +134,10 @@ struct BlockCounts {
     double thread_instructions = 0;  ///< of threads whose guard holds
     double transactions = 0;         ///< lines of global memory, once an instruction
     double load_sectors = 0, store_sectors = 0, atomic_sectors = 0;
-    double shared_accesses = 0, bank_cycles = 0;
+    double shared_accesses = 0;
+    /// Time of accesses to shared memory, in that of one of a word a thread without bank conflicts.
+    double bank_cycles = 0;
+    double conflict_free_cycles = 0;  ///< that time, if no access had conflicts
 };
 
 /// Estimate of the memory that the whole grid touches, in bytes.

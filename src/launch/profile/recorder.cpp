@@ -399,11 +399,11 @@ void Recorder::add_banks(WarpAccess& to) {
     std::array<std::uint64_t, kLanes> addresses{};
     const std::uint32_t mask = by_lane(shared_, addresses);
     const Opcode operation = program_.steps[step_].instruction.operation;
-    const auto found = banks_->access(
-        addresses, mask,
-        {.bytes = static_cast<std::uint32_t>(shared_.bytes),
-         .broadcasts = operation != Opcode::ATOMS || sim::machine_code::sums_lanes(program_.steps[step_]),
-         .loads = operation == Opcode::LDS});
+    const sim::SharedBanks::Request request{
+        .bytes = static_cast<std::uint32_t>(shared_.bytes),
+        .broadcasts = operation != Opcode::ATOMS || sim::machine_code::sums_lanes(program_.steps[step_]),
+        .loads = operation == Opcode::LDS};
+    const auto found = banks_->access(addresses, mask, request);
     to.bank_cycles = static_cast<float>(found.occupancy);
     to.bank_latency = static_cast<float>(found.latency);
     if (operation == Opcode::LDS || operation == Opcode::LDSM) {
@@ -411,6 +411,22 @@ void Recorder::add_banks(WarpAccess& to) {
         to.conflict = static_cast<float>(found.conflict);
     }
     counts_.bank_cycles += found.occupancy / bank_cycles_;
+    // Threads that read one word take less time than those with a word each.
+    counts_.conflict_free_cycles += std::min(found.occupancy, conflict_free_cycles(mask, request)) / bank_cycles_;
+}
+
+double Recorder::conflict_free_cycles(std::uint32_t mask, const sim::SharedBanks::Request& request) {
+    const std::uint64_t key = mask | std::uint64_t{request.bytes} << 32 | std::uint64_t{request.broadcasts} << 48 |
+                              std::uint64_t{request.loads} << 49;
+    const auto [known, first] = conflict_free_.try_emplace(key);
+    if (first) {
+        std::array<std::uint64_t, kLanes> addresses{};
+        std::uint64_t next = 0;
+        for (std::uint32_t lanes = mask; lanes != 0; lanes &= lanes - 1, next += request.bytes)
+            addresses[static_cast<std::size_t>(std::countr_zero(lanes))] = next;
+        known->second = banks_->access(addresses, mask, request).occupancy;
+    }
+    return known->second;
 }
 
 void Recorder::finish() {
@@ -422,7 +438,10 @@ void Recorder::finish() {
     if (global_.count + shared_.count + local_.count + constant_.count > 0) {
         WarpAccess access{.kind = kind_of(global_.count > 0 ? global_.access : local_.access),
                           .skips_near = skips_near(program_.steps[step_].instruction),
-                          .atomic_class = sim::machine_code::atomic_class_of(program_.steps[step_])};
+                          .atomic_class = sim::machine_code::atomic_class_of(program_.steps[step_]),
+                          .lanes = static_cast<std::uint8_t>(std::popcount(mask_))};
+        const Accessed& most = global_.count > 0 ? global_ : local_.count > 0 ? local_ : shared_;
+        access.bytes = static_cast<std::uint8_t>(most.bytes);
         if (global_.count > 0) {
             const auto* const form = program_.steps[step_].instruction.form;
             if (form != nullptr && form->facts->what == sass::Class::bulk_copy)

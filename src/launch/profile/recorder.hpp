@@ -86,6 +86,8 @@ private:
     void finish();
     void add_lines(const Accessed& accessed, bool global, WarpAccess& to);
     void add_banks(WarpAccess& to);
+    /// Cycles for which the lanes' words keep the banks busy where they lie side by side.
+    [[nodiscard]] double conflict_free_cycles(std::uint32_t mask, const sim::SharedBanks::Request& request);
     /// The addresses of an instruction by lane. Returns the lanes that have one.
     std::uint32_t by_lane(const Accessed& accessed, std::array<std::uint64_t, 32>& addresses) const;
     void add_global(WarpAccess& to);
@@ -109,7 +111,8 @@ private:
     std::optional<sim::SharedBanks> banks_;
     sim::LoadPorts ports_;
     sim::Coalescers coalescers_;
-    double bank_cycles_ = 1;  ///< of an access without conflicts
+    double bank_cycles_ = 1;                                   ///< of an access of a word a thread without conflicts
+    std::unordered_map<std::uint64_t, double> conflict_free_;  ///< occupancy by lanes and kind of request
     std::uint64_t warps_of_block_;
     Clock::time_point deadline_;
     BlockCounts counts_;

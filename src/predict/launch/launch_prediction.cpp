@@ -84,23 +84,25 @@ private:
         to_.max_warps = rates_.max_warps;
         to_.resident_blocks =
             std::min<double>(profile_.resident_blocks, std::ceil(static_cast<double>(to_.blocks) / rates_.sms));
+        if (to_.resident_blocks < profile_.resident_blocks) to_.residency_limit = "the grid";
         to_.resident_warps = to_.resident_blocks * static_cast<double>(profile_.warps_of_block());
         to_.waves = static_cast<double>(to_.blocks) / (rates_.sms * profile_.resident_blocks);
         to_.footprint = profile_.footprint;
     }
 
     void fill_counts() {
-        double shared = 0, ways = 0;
+        double shared = 0, banks = 0, conflict_free = 0;
         const double each = static_cast<double>(profile_.blocks) / static_cast<double>(profile_.sampled.size());
         for (const launch::BlockCounts& block : profile_.sampled) {
             to_.instructions += each * block.instructions;
             to_.thread_instructions += each * block.thread_instructions;
             to_.transactions += each * block.transactions;
             shared += each * block.shared_accesses;
-            ways += each * block.bank_cycles;
+            banks += each * block.bank_cycles;
+            conflict_free += each * block.conflict_free_cycles;
         }
         to_.shared_accesses = shared;
-        to_.bank_conflict_ways = shared > 0 ? ways / shared : 0;
+        to_.bank_conflict_ratio = conflict_free > 0 ? banks / conflict_free : 1;
     }
 
     [[nodiscard]] Shares shares_of(std::span<const launch::BlockTrace> blocks, double factor) const {
@@ -193,6 +195,9 @@ private:
         to_.cycles = share * combined([](const SmResult& sm) { return sm.cycles; });
         to_.latency_cycles = share * combined([](const SmResult& sm) { return sm.latency; });
         end_after_longest();
+        to_.achieved_warps = std::min(to_.resident_warps, mean([](const SmResult& sm) {
+                                          return sm.cycles > 0 ? sm.replayed.warp_cycles * sm.factor / sm.cycles : 0;
+                                      }));
         to_.profiler_cycles = to_.cycles + rates_.profiler_cycles;
         to_.microseconds = to_.cycles / rates_.clock_ghz / 1000;
         BusyCycles names;

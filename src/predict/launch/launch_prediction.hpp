@@ -45,12 +45,14 @@ struct LaunchPrediction {
     Utilisation used;                 ///< shares of `cycles`
     std::uint64_t blocks = 0, sampled_blocks = 0, replayed_blocks = 0;
     double resident_blocks = 0, resident_warps = 0;  ///< of an SM while the grid lasts
+    double achieved_warps = 0;                       ///< mean of an SM with blocks, over the time that it runs them
     int max_warps = 0;
-    std::string residency_limit;
-    double waves = 0;         ///< blocks of the grid over those that the GPU holds at once
-    double needed_warps = 0;  ///< of an SM, for the latency not to limit
+    std::string residency_limit;  ///< what allows no more blocks on an SM, or "the grid" where it has fewer
+    double waves = 0;             ///< blocks of the grid over those that the GPU holds at once
+    double needed_warps = 0;      ///< of an SM, for the latency not to limit
     double instructions = 0, thread_instructions = 0, transactions = 0;
-    double shared_accesses = 0, bank_conflict_ways = 0;  ///< ways: mean of accesses to shared memory
+    double shared_accesses = 0;      ///< of warps
+    double bank_conflict_ratio = 1;  ///< time of these accesses over that without bank conflicts
     LaunchBytes bytes;
     launch::GridFootprint footprint;
     std::vector<HotInstruction> hot;  ///< longest waits first

@@ -63,6 +63,7 @@ private:
         const double start = starts_.take(now, interval * scale_);
         block.running = block.trace->warps.size();
         block.count_phases();
+        block.start = start;
         running_ += block.running;
         for (std::uint32_t w = 0; w < block.trace->warps.size(); ++w) {
             const auto number = static_cast<std::uint32_t>(warps_.size());
@@ -82,6 +83,7 @@ private:
     void end_warp(std::uint32_t index, double now) {
         ReplayedBlock& block = blocks_[warps_[index].block];
         --running_;
+        timeline_.warp_cycles += now - block.start;
         timeline_.cycles = std::max(timeline_.cycles, now);
         if (--block.running == 0) {
             if (next_block_ < blocks_.size()) start_block(now + rates_.block_replacement);

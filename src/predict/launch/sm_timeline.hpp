@@ -43,6 +43,7 @@ struct Timeline {
     double cycles = 0;
     BusyCycles busy;
     Utilisation used;            ///< cycles at the highest rate, averaged over all SMs and their schedulers
+    double warp_cycles = 0;      ///< from the start of each block to the end of each of its warps, summed
     std::vector<double> waited;  ///< by step: cycles for which warps waited to issue it, summed over warps
     double l1_bytes = 0;         ///< that loads asked for, in sectors
     double l1_hit_bytes = 0;

@@ -65,6 +65,7 @@ struct ReplayedBlock {
     std::size_t running = 0;             ///< warps that have not ended
     std::vector<std::uint32_t> arrived;  ///< warps at the barrier
     double latest = 0;                   ///< arrival at the barrier
+    double start = 0;
 
     /// Counts the arrivals of all phases.
     void count_phases();
