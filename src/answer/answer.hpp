@@ -145,6 +145,19 @@ struct HotInstruction {
     double share_of_wait = 0;  ///< of the warps' time, that passed before it issued
 };
 
+/// A change that would make the launch faster, by the model that predicted it.
+struct Advice {
+    std::string id;      ///< "coalesced", "bank_conflicts", "more_warps", "wide_accesses", "divergence", "spills",
+                         ///< "atomics" or "barriers"
+    std::string change;  ///< in words
+    double factor = 1;   ///< time of the launch over its time with the change
+    struct Instruction {
+        std::uint64_t address = 0;  ///< bytes from the kernel's first instruction
+        std::string text;
+    };
+    std::vector<Instruction> instructions;  ///< some of those that it concerns
+};
+
 struct Answer {
     Method method = Method::predict;
     LaunchShape launch;
@@ -160,6 +173,8 @@ struct Answer {
     Roofline roofline{};
     std::string summary{};            ///< what takes the time, in one or two sentences
     std::vector<HotInstruction> hot;  ///< longest waits first; empty where they were not found
+    /// Best first. nullopt where changes were not tried, empty where none would help.
+    std::optional<std::vector<Advice>> advice{};
     /// Where memory differs from what the recorded GPU left; nullopt where that was not asked for.
     std::optional<std::vector<launch::Difference>> differences;
     std::vector<std::string> assumptions, warnings;

@@ -29,6 +29,18 @@ Json json_of(const std::vector<HotInstruction>& instructions) {
     return json;
 }
 
+Json json_of(const std::vector<Advice>& advice) {
+    Json json = Json::array();
+    for (const auto& one : advice) {
+        Json instructions = Json::array();
+        for (const auto& instruction : one.instructions)
+            instructions.push_back({{"address", instruction.address}, {"text", instruction.text}});
+        json.push_back(
+            {{"id", one.id}, {"change", one.change}, {"factor", one.factor}, {"instructions", instructions}});
+    }
+    return json;
+}
+
 Json json_of(const Occupancy& occupancy) {
     return {{"blocks_of_an_sm", occupancy.blocks_per_sm},
             {"warps_of_an_sm", occupancy.warps_per_sm},
@@ -150,6 +162,7 @@ Json answer_json(const Answer& a) {
             {"occupancy", a.occupancy ? json_of(*a.occupancy) : Json()},
             {"counters", json_of(a.work)},
             {"hot_instructions", a.limiter ? json_of(a.hot) : Json()},
+            {"advice", a.advice ? json_of(*a.advice) : Json()},
             {"sampled",
              {{"blocks", a.coverage.blocks},
               {"executed_blocks", a.coverage.executed_blocks},

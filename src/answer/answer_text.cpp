@@ -171,6 +171,15 @@ void append_hot(Text out, const std::vector<HotInstruction>& instructions) {
         fmt::format_to(out, "  {:>5.1f}%  {:>12.6g}  {}\n", 100 * hot.share_of_wait, hot.executed, hot.text);
 }
 
+void append_advice(Text out, const std::vector<Advice>& advice) {
+    fmt::format_to(out, "\nWhat would help, each change tried by the same model\n");
+    if (advice.empty()) fmt::format_to(out, "  no change that was tried makes it faster by 5%\n");
+    for (const auto& one : advice) {
+        fmt::format_to(out, "  {:>6.2f} times as fast {}\n", one.factor, one.change);
+        if (!one.instructions.empty()) fmt::format_to(out, "         such as {}\n", one.instructions.front().text);
+    }
+}
+
 void append_differences(Text out, const std::vector<launch::Difference>& differences) {
     fmt::format_to(out, "\nResults\n");
     if (differences.empty()) fmt::format_to(out, "  as captured\n");
@@ -213,6 +222,7 @@ std::string answer_text(const Answer& answer) {
     append_rates(out, answer);
     append_memory(out, answer.work);
     append_hot(out, answer.hot);
+    if (answer.advice) append_advice(out, *answer.advice);
     if (answer.differences) append_differences(out, *answer.differences);
     append_list(out, "Warnings", answer.warnings);
     return text;

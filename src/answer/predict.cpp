@@ -1,5 +1,6 @@
 #include "answer/predict.hpp"
 
+#include "answer/advice.hpp"
 #include "answer/flop.hpp"
 #include "answer/published_errors.hpp"
 #include "answer/rates.hpp"
@@ -143,11 +144,11 @@ Answer simulated_instead(const launch::Launch& launch, const Gpu& gpu, const lau
 }
 
 Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling,
-                 const CachesAtStart& caches) {
+                 const CachesAtStart& caches, Advising advising) {
     const launch::PreparedLaunch prepared(launch);
     const auto profile = profile_of(prepared, gpu, sampling);
-    auto predicted =
-        predict::predict_launch(profile, gpu.machine, gpu.origin, content_for(caches, profile, gpu, sampling));
+    const auto content = content_for(caches, profile, gpu, sampling);
+    auto predicted = predict::predict_launch(profile, gpu.machine, gpu.origin, content);
     Answer answer{.method = Method::predict,
                   .launch = {.kernel = predicted.kernel,
                              .grid = launch.grid,
@@ -178,6 +179,8 @@ Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sam
     }
     for (auto& hot : predicted.hot) answer.hot.push_back({hot.address, std::move(hot.text), hot.executed, hot.waited});
     fill_derived(answer, profile, gpu.machine);
+    if (advising == Advising::tried)
+        answer.advice = advice_for(profile, gpu.machine, gpu.origin, content, answer.time.cycles);
     for (auto& warning : warnings_of(gpu, answer.time.cycles)) answer.warnings.push_back(std::move(warning));
     if (!launch.not_proven.empty())
         answer.warnings.push_back("the reduction of the capture may have changed the launch: " + launch.not_proven);
@@ -187,9 +190,9 @@ Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sam
 }  // namespace
 
 Answer predict(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling,
-               const CachesAtStart& caches) {
+               const CachesAtStart& caches, Advising advising) {
     try {
-        return predicted(launch, gpu, sampling, caches);
+        return predicted(launch, gpu, sampling, caches, advising);
     } catch (const launch::DependentLaunch& dependent) {
         return simulated_instead(launch, gpu, sampling, caches, dependent);
     }

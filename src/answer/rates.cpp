@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kMega = 1e6, kGiga = 1e9;
 
-/// Bytes that all SMs together, or the whole GPU, move in a second at so many bytes in a cycle.
+/// Bytes in a second of what moves `bytes_per_cycle` bytes in a cycle of the SMs.
 std::optional<double> per_second(const machine::Machine& machine, std::optional<double> bytes_per_cycle) {
     if (!bytes_per_cycle || !machine.clock.sm_mhz) return {};
     return *bytes_per_cycle * *machine.clock.sm_mhz * kMega;

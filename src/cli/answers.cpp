@@ -65,14 +65,14 @@ private:
 };
 
 std::vector<ProgramLaunch> answers_to(const std::vector<std::size_t>& numbers, const capture::Capture& captured,
-                                      const Answerer& answer) {
+                                      const Answerer& answer, bool whole) {
     std::vector<ProgramLaunch> launches;
     LaunchProgress progress(numbers.size());
     for (const auto number : numbers) {
         progress.show(launches.size(), number);
         ProgramLaunch launch{.number = number, .answer = {}, .failed = {}};
         try {
-            launch.answer = answer(launch::captured_launch(captured, captured.launches[number]));
+            launch.answer = answer(launch::captured_launch(captured, captured.launches[number]), whole);
         } catch (const Error& error) {
             if (numbers.size() == 1) throw;
             launch.failed = error.what();
@@ -113,13 +113,12 @@ void print_each(const std::vector<ProgramLaunch>& launches, const PrintOptions& 
 }
 
 void print_kernel(const capture::Capture& captured, const answer::Program& program,
-                  const std::vector<ProgramLaunch>& launches, const PrintOptions& print) {
+                  const std::vector<ProgramLaunch>& launches, const Answerer& answer, const PrintOptions& print) {
     out::print("{}", launches_text(captured, launches));
     const auto& row = program.kernels.front();
-    const auto longest = std::ranges::find(launches, row.longest, &ProgramLaunch::number);
     if (row.launches.empty()) return;
     out::print("\nThe longest is launch {}: ", row.longest);
-    print_text_of(*longest->answer, print);
+    print_text_of(answer(launch::captured_launch(captured, captured.launches[row.longest]), true), print);
 }
 
 void print_program(const answer::Program& program, const PrintOptions& print) {
@@ -131,7 +130,7 @@ void print_program(const answer::Program& program, const PrintOptions& print) {
 }  // namespace
 
 int print_answer(const launch::Launch& launch, const Answerer& answer, const PrintOptions& print) {
-    auto given = answer(launch);
+    const auto given = answer(launch, true);
     if (print.json) {
         auto json = answer_json(given);
         json["assumptions_of_gpu"] = print.assumed_of_gpu;
@@ -144,17 +143,19 @@ int print_answer(const launch::Launch& launch, const Answerer& answer, const Pri
 
 int print_answers_of_capture(const capture::Capture& captured, const LaunchOptions& options, const Answerer& answer,
                              const PrintOptions& print) {
-    const auto launches = answers_to(named_launches(captured, options), captured, answer);
+    const auto named = named_launches(captured, options);
+    const bool each = !options.launches.empty() || named.size() == 1;
+    const auto launches = answers_to(named, captured, answer, each);
     int code = kDone;
     for (const auto& launch : launches)
         code = std::max(code, launch.answer ? exit_code(*launch.answer) : static_cast<int>(kFailed));
     const auto program = answer::program_of(captured, launches);
     if (print.json)
         print_json(json_of(program, launches, print), origin_of_command());
-    else if (!options.launches.empty() || launches.size() == 1)
+    else if (each)
         print_each(launches, print);
     else if (!options.kernel.empty() && program.kernels.size() == 1)
-        print_kernel(captured, program, launches, print);
+        print_kernel(captured, program, launches, answer, print);
     else
         print_program(program, print);
     return code;

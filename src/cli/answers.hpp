@@ -12,7 +12,8 @@
 
 namespace gputomo::cli {
 
-using Answerer = std::function<answer::Answer(const launch::Launch&)>;
+/// Answers a launch. `whole` asks for an answer that is printed as a whole, with what would help.
+using Answerer = std::function<answer::Answer(const launch::Launch&, bool whole)>;
 
 inline constexpr const char* kExplainHelp =
     "also print what is assumed: of the launch, and of the GPU where its description leaves values open";

@@ -215,8 +215,9 @@ int predict_launches(const PredictOptions& options, bool of_capture) {
     const ChosenCaches caches(options.caches.empty() ? "cold" : options.caches, of_capture ? &captured : nullptr);
     auto at_start = caches.at_start();
     at_start.also_warm = options.caches.empty();
-    const auto answer = [&](const launch::Launch& launch) {
-        return answer::predict(launch, {gpu->machine(), name}, sampling, at_start);
+    const auto answer = [&](const launch::Launch& launch, bool whole) {
+        return answer::predict(launch, {gpu->machine(), name}, sampling, at_start,
+                               whole ? answer::Advising::tried : answer::Advising::none);
     };
     if (of_capture) return print_answers_of_capture(captured, launch_of(options), answer, print);
     const std::string cubin = fmt::format("give a cubin for sm_{}", gpu->ptx_target().sm);

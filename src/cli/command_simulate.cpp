@@ -105,7 +105,7 @@ int simulate_capture(const SimulateOptions& options) {
     request.caches = caches.at_start();
     return print_answers_of_capture(
         captured, options.launch,
-        [&](const launch::Launch& launch) {
+        [&](const launch::Launch& launch, bool /*whole*/) {
             return answer::simulate(launch, {gpu->machine(), device}, request);
         },
         print);
@@ -136,7 +136,7 @@ int simulate_file(const SimulateOptions& options) {
         };
     return print_answer(
         launch,
-        [&](const launch::Launch& one) {
+        [&](const launch::Launch& one, bool /*whole*/) {
             return answer::simulate(one, {gpu->machine(), device}, request);
         },
         print);

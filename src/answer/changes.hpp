@@ -1,0 +1,62 @@
+// Changes of what a launch executes, as a programmer could make them. The model then predicts the changed launch.
+#pragma once
+
+#include "launch/profile/launch_profile.hpp"
+#include "machine/machine.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gputomo::answer {
+
+/// A launch with one change.
+struct ChangedProfile {
+    std::string id;      ///< "coalesced"
+    std::string change;  ///< in words: "with accesses to global memory coalesced"
+    launch::LaunchProfile profile;
+    std::vector<std::size_t> steps;  ///< instructions that it concerns, those with most events first
+};
+
+/// Words of an access of `bytes` bytes a thread lie side by side, each bank serving one at a time. nullopt where no
+/// access to shared memory has bank conflicts.
+[[nodiscard]] std::optional<ChangedProfile> without_bank_conflicts(const launch::LaunchProfile& profile,
+                                                                   const machine::Machine& machine);
+
+/// The threads of a load or store of global memory access words side by side. All lines that a block touches are still
+/// touched where their bytes are used at all. nullopt where accesses are coalesced already.
+[[nodiscard]] std::optional<ChangedProfile> with_coalesced_accesses(const launch::LaunchProfile& profile,
+                                                                    const machine::Machine& machine);
+
+/// As many blocks on an SM as its threads allow, as far as the recorded blocks show what that changes. nullopt where
+/// registers and shared memory do not limit them.
+[[nodiscard]] std::optional<ChangedProfile> with_more_warps(const launch::LaunchProfile& profile,
+                                                            const machine::Machine& machine);
+
+/// Each thread does the work of several, with accesses of 16 bytes. What comes after the first load is repeated for
+/// each element, the computation of addresses too. nullopt for a launch that uses shared memory, barriers or atomics,
+/// whose blocks differ, whose accesses are not coalesced or already wide, or whose grid would not fill the GPU any
+/// more.
+[[nodiscard]] std::optional<ChangedProfile> with_wide_accesses(const launch::LaunchProfile& profile,
+                                                               const machine::Machine& machine);
+
+/// Warps execute as many instructions as if all threads of each took part. nullopt where most do.
+[[nodiscard]] std::optional<ChangedProfile> without_divergence(const launch::LaunchProfile& profile,
+                                                               const machine::Machine& machine);
+
+/// Without accesses to local memory. nullopt where there are few.
+[[nodiscard]] std::optional<ChangedProfile> without_spills(const launch::LaunchProfile& profile,
+                                                           const machine::Machine& machine);
+
+/// Each block requests an atomic of an address once. What it takes to combine them there is not counted. nullopt where
+/// few requests are spared.
+[[nodiscard]] std::optional<ChangedProfile> with_combined_atomics(const launch::LaunchProfile& profile,
+                                                                  const machine::Machine& machine);
+
+/// The warps of a block do not wait for each other. nullopt where they have no barrier.
+[[nodiscard]] std::optional<ChangedProfile> without_barriers(const launch::LaunchProfile& profile,
+                                                             const machine::Machine& machine);
+
+}  // namespace gputomo::answer
