@@ -3,6 +3,7 @@
 #pragma once
 
 #include "answer/caches.hpp"
+#include "answer/sensitivity.hpp"
 #include "device/device.hpp"
 #include "launch/launch.hpp"
 
@@ -175,6 +176,8 @@ struct Answer {
     std::vector<HotInstruction> hot;  ///< longest waits first; empty where they were not found
     /// Best first. nullopt where changes were not tried, empty where none would help.
     std::optional<std::vector<Advice>> advice{};
+    /// Largest first. nullopt where that was not looked for.
+    std::optional<std::vector<Sensitivity>> sensitivity{};
     /// Where memory differs from what the recorded GPU left; nullopt where that was not asked for.
     std::optional<std::vector<launch::Difference>> differences;
     std::vector<std::string> assumptions, warnings;

@@ -41,6 +41,18 @@ Json json_of(const std::vector<Advice>& advice) {
     return json;
 }
 
+Json json_of(const std::vector<Sensitivity>& sensitivity) {
+    Json json = Json::array();
+    for (const auto& one : sensitivity)
+        json.push_back({{"path", one.path},
+                        {"value", one.value},
+                        {"evidence", one.evidence},
+                        {"larger_cycles", one.larger_cycles},
+                        {"smaller_cycles", one.smaller_cycles},
+                        {"elasticity", one.elasticity}});
+    return json;
+}
+
 Json json_of(const Occupancy& occupancy) {
     return {{"blocks_of_an_sm", occupancy.blocks_per_sm},
             {"warps_of_an_sm", occupancy.warps_per_sm},
@@ -163,6 +175,7 @@ Json answer_json(const Answer& a) {
             {"counters", json_of(a.work)},
             {"hot_instructions", a.limiter ? json_of(a.hot) : Json()},
             {"advice", a.advice ? json_of(*a.advice) : Json()},
+            {"sensitivity", a.sensitivity ? json_of(*a.sensitivity) : Json()},
             {"sampled",
              {{"blocks", a.coverage.blocks},
               {"executed_blocks", a.coverage.executed_blocks},

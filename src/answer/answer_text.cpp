@@ -180,6 +180,15 @@ void append_advice(Text out, const std::vector<Advice>& advice) {
     }
 }
 
+void append_sensitivity(Text out, const Answer& a) {
+    fmt::format_to(out,
+                   "\nWhat the time depends on most: its change where a number is larger, and smaller, by {:.0f}%\n",
+                   100 * kSensitivityStep);
+    for (const auto& one : *a.sensitivity)
+        fmt::format_to(out, "  {:>+6.1f}%  {:>+6.1f}%  {} = {} ({})\n", 100 * (one.larger_cycles / a.time.cycles - 1),
+                       100 * (one.smaller_cycles / a.time.cycles - 1), one.path, one.value, one.evidence);
+}
+
 void append_differences(Text out, const std::vector<launch::Difference>& differences) {
     fmt::format_to(out, "\nResults\n");
     if (differences.empty()) fmt::format_to(out, "  as captured\n");
@@ -223,6 +232,7 @@ std::string answer_text(const Answer& answer) {
     append_memory(out, answer.work);
     append_hot(out, answer.hot);
     if (answer.advice) append_advice(out, *answer.advice);
+    if (answer.sensitivity) append_sensitivity(out, answer);
     if (answer.differences) append_differences(out, *answer.differences);
     append_list(out, "Warnings", answer.warnings);
     return text;

@@ -244,8 +244,8 @@ BlockTrace merged(const std::vector<const BlockTrace*>& blocks, const LaunchProf
     return merged;
 }
 
-/// How many threads' accesses fit one of the widest, where all accesses of the launch allow that: the threads' words
-/// lie side by side and are equally wide or wider.
+/// How many threads' accesses fit one of the widest. 0 where an access does not allow that: its words do not lie side
+/// by side, or it is no access to global memory.
 std::size_t mergeable(const LaunchProfile& profile) {
     std::uint32_t widest = 0;
     for (const auto& sm : profile.sms)
@@ -460,7 +460,7 @@ std::optional<ChangedProfile> with_wide_accesses(const LaunchProfile& profile, c
                 if (!execute_alike(*group.front(), *block)) return {};
             blocks.push_back(merged(group, profile, side_by_side));
         }
-        // As many blocks as were recorded: the copies touch other lines.
+        // The SM keeps its number of recorded blocks, and the copies touch other lines.
         for (std::size_t i = whole; i < sm.size(); ++i) {
             BlockTrace copy = blocks[i % whole];
             for (auto& line : copy.lines) line.line += i / whole * kCopyLines;

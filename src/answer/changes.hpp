@@ -20,8 +20,8 @@ struct ChangedProfile {
     std::vector<std::size_t> steps;  ///< instructions that it concerns, those with most events first
 };
 
-/// Words of an access of `bytes` bytes a thread lie side by side, each bank serving one at a time. nullopt where no
-/// access to shared memory has bank conflicts.
+/// The words of an access to shared memory lie side by side, and each bank serves one at a time. nullopt where there
+/// are no bank conflicts.
 [[nodiscard]] std::optional<ChangedProfile> without_bank_conflicts(const launch::LaunchProfile& profile,
                                                                    const machine::Machine& machine);
 
@@ -30,15 +30,15 @@ struct ChangedProfile {
 [[nodiscard]] std::optional<ChangedProfile> with_coalesced_accesses(const launch::LaunchProfile& profile,
                                                                     const machine::Machine& machine);
 
-/// As many blocks on an SM as its threads allow, as far as the recorded blocks show what that changes. nullopt where
-/// registers and shared memory do not limit them.
+/// An SM holds as many blocks as its threads allow. Fewer are tried where the recorded blocks do not show what more
+/// would change. nullopt where neither registers nor shared memory limit them.
 [[nodiscard]] std::optional<ChangedProfile> with_more_warps(const launch::LaunchProfile& profile,
                                                             const machine::Machine& machine);
 
 /// Each thread does the work of several, with accesses of 16 bytes. What comes after the first load is repeated for
-/// each element, the computation of addresses too. nullopt for a launch that uses shared memory, barriers or atomics,
-/// whose blocks differ, whose accesses are not coalesced or already wide, or whose grid would not fill the GPU any
-/// more.
+/// each element, the computation of addresses too. nullopt for a launch with shared memory, barriers or atomics, and
+/// where blocks differ. Accesses that are not coalesced or already wide are left alone as well. So is a grid that would
+/// not fill the GPU any more.
 [[nodiscard]] std::optional<ChangedProfile> with_wide_accesses(const launch::LaunchProfile& profile,
                                                                const machine::Machine& machine);
 

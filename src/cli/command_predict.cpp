@@ -1,4 +1,5 @@
 #include "answer/predict.hpp"
+#include "answer/sensitivity.hpp"
 #include "cli/answers.hpp"
 #include "cli/inputs/caches.hpp"
 #include "cli/inputs/devices.hpp"
@@ -7,6 +8,7 @@
 #include "cli/inputs/machine_code.hpp"
 #include "cli/inputs/machines.hpp"
 #include "cli/inputs/origin.hpp"
+#include "cli/inputs/set_leaves.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/messages.hpp"
@@ -30,9 +32,12 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <unistd.h>
+
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 namespace gputomo::cli {
 namespace {
@@ -58,8 +63,9 @@ struct PredictOptions {
     MeasureOptions measure;
     std::vector<int> launches;  ///< of a capture
     std::int64_t time_limit_ms = 60'000;
-    bool reads_code = false;  ///< --static: analyses the code and executes nothing
-    bool json = false, explain = false;
+    bool reads_code = false;       ///< --static: analyses the code and executes nothing
+    std::vector<std::string> set;  ///< PATH=VALUE
+    bool json = false, explain = false, sensitivity = false;
     Ways usage{{"built-in kernels", "a launch that is executed", "a capture",
                 "the analysis of a PTX file or a listing (--static)", "a PTX file and --device"}};
 };
@@ -206,9 +212,10 @@ int predict_launches(const PredictOptions& options, bool of_capture) {
     capture::Capture captured;
     if (of_capture) captured = capture::load(options.file);
     const auto& name = options.machine;
-    PrintOptions print{.json = options.json, .explain = options.explain, .assumed_of_gpu = {}};
-    const auto gpu =
-        open_simulated(name.starts_with("sim:") ? name : "sim:" + name, options.measure.seed, 0, &print.assumed_of_gpu);
+    DescriptionChanges changes{.set = options.set, .assumed = {}};
+    const auto gpu = open_simulated(name.starts_with("sim:") ? name : "sim:" + name, options.measure.seed, 0, &changes);
+    const PrintOptions print{
+        .json = options.json, .explain = options.explain, .assumed_of_gpu = std::move(changes.assumed)};
     check_machine_code(*gpu, "--machine " + name, "such a GPU, or --static for a PTX file or a listing");
     const launch::Sampling sampling{.seed = options.measure.seed,
                                     .time_limit = std::chrono::milliseconds(options.time_limit_ms)};
@@ -216,8 +223,21 @@ int predict_launches(const PredictOptions& options, bool of_capture) {
     auto at_start = caches.at_start();
     at_start.also_warm = options.caches.empty();
     const auto answer = [&](const launch::Launch& launch, bool whole) {
-        return answer::predict(launch, {gpu->machine(), name}, sampling, at_start,
-                               whole ? answer::Advising::tried : answer::Advising::none);
+        auto given = answer::predict(launch, {gpu->machine(), name}, sampling, at_start,
+                                     whole ? answer::Advising::tried : answer::Advising::none);
+        if (whole && options.sensitivity) {
+            Progress progress(isatty(STDERR_FILENO) == 0);
+            at_start.also_warm = false;
+            given.sensitivity = answer::sensitivities(
+                gpu->machine(),
+                [&](const machine::Machine& changed) {
+                    return answer::predict(launch, {changed, name}, sampling, at_start).time.cycles;
+                },
+                [&](std::size_t done, std::size_t of) {
+                    progress.show(static_cast<double>(done) / static_cast<double>(of), -1, "sensitivity");
+                });
+        }
+        return given;
     };
     if (of_capture) return print_answers_of_capture(captured, launch_of(options), answer, print);
     const std::string cubin = fmt::format("give a cubin for sm_{}", gpu->ptx_target().sm);
@@ -364,6 +384,14 @@ void add_predict(CLI::App& parent, Action& action) {
         .only_for(options->usage, kLaunches | kOfCapture | kStatic);
     command.add_option("--machine", options->machine, kMachineHelp).required();
     command.add_flag("--json", options->json, "print JSON instead of text");
+    command.add_option("--set", options->set, kSetHelp)
+        .one_value_each()
+        .only_for(options->usage, kOfLaunch | kOfCapture);
+    command
+        .add_flag("--sensitivity", options->sensitivity,
+                  "also find the values of the description that the answer to one launch depends on most; predicts it "
+                  "some hundred times")
+        .only_for(options->usage, kOfLaunch | kOfCapture);
     command.add_flag("--explain", options->explain, kExplainHelp).only_for(options->usage, kOfLaunch | kOfCapture);
     add_analysis_options(command, options);
     add_measure_options(command, options);

@@ -51,7 +51,8 @@ report::Page page_without_scan(const machine::Machine& machine, const std::strin
     return page;
 }
 
-Loaded load(const std::string& file) {
+Loaded load(const std::string& given) {
+    const auto file = std::filesystem::exists(given) ? given : with_prefix(given);
     if (file.starts_with("sim:")) {
         const auto machine = simulated_machine(file);
         return {machine, page_without_scan(machine, file)};

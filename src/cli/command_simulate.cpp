@@ -6,6 +6,7 @@
 #include "cli/inputs/launches.hpp"
 #include "cli/inputs/machine_code.hpp"
 #include "cli/inputs/machines.hpp"
+#include "cli/inputs/set_leaves.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
 #include "files/output_file.hpp"
@@ -19,6 +20,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gputomo::cli {
@@ -27,7 +29,7 @@ namespace {
 struct SimulateOptions {
     LaunchOptions launch;
     std::string device, code, tolerance, caches = "cold";
-    std::vector<std::string> dumps;
+    std::vector<std::string> dumps, set;
     std::uint64_t seed = 1;
     std::int64_t time_limit_ms = 60'000;
     std::uint64_t sample_above = kDefaultSampleAbove;
@@ -95,8 +97,10 @@ answer::SimulationRequest request_of(const SimulateOptions& options) {
 int simulate_capture(const SimulateOptions& options) {
     const auto captured = capture::load(options.launch.file);
     const std::string device = options.device.empty() ? kDefaultOfCaptures : options.device;
-    PrintOptions print{.json = options.json, .explain = options.explain, .assumed_of_gpu = {}};
-    const auto gpu = open_simulated(device, options.seed, 0, &print.assumed_of_gpu);
+    DescriptionChanges changes{.set = options.set, .assumed = {}};
+    const auto gpu = open_simulated(device, options.seed, 0, &changes);
+    const PrintOptions print{
+        .json = options.json, .explain = options.explain, .assumed_of_gpu = std::move(changes.assumed)};
     check_machine_code(*gpu, options.launch.file, "a --device of that compute capability, such as sim:h200");
     auto request = request_of(options);
     request.compares_results = options.check;
@@ -114,8 +118,10 @@ int simulate_capture(const SimulateOptions& options) {
 int simulate_file(const SimulateOptions& options) {
     const ChosenCaches caches(options.caches, nullptr);
     const std::string device = options.device.empty() ? kDefaultDevice : options.device;
-    PrintOptions print{.json = options.json, .explain = options.explain, .assumed_of_gpu = {}};
-    const auto gpu = open_simulated(device, options.seed, 0, &print.assumed_of_gpu);
+    DescriptionChanges changes{.set = options.set, .assumed = {}};
+    const auto gpu = open_simulated(device, options.seed, 0, &changes);
+    const PrintOptions print{
+        .json = options.json, .explain = options.explain, .assumed_of_gpu = std::move(changes.assumed)};
     const CodeOptions code{
         .ptx = options.code == "ptx",
         .machine_code = options.code == "sass",
@@ -216,6 +222,7 @@ void add_simulate(CLI::App& parent, Action& action) {
         .capture_default_str()
         .positive();
     command.add_flag("--json", options->json, "print JSON instead of text");
+    command.add_option("--set", options->set, kSetHelp).one_value_each();
     command.add_flag("--explain", options->explain, kExplainHelp);
     command.runs(action, [options] { return simulate(*options); });
 }

@@ -21,7 +21,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A buffer of so many bytes, or a number.
+/// The bytes of a buffer, or a number.
 using AdviceArgument = std::variant<std::uint64_t, std::int32_t>;
 
 struct Faulty {

@@ -88,6 +88,42 @@ TEST_F(Answers, AssumptionsStandOnceBehindExplain) {
     EXPECT_THAT(text, HasSubstr("Assumed of the GPU, because its description leaves it open\n"));
 }
 
+TEST_F(Answers, ValuesOfTheDescriptionAreSet) {
+    const auto cycles = [&](std::vector<std::string> more) {
+        more.insert(more.end(), {"--launch", "0", "--json"});
+        const auto ran = predict(source(kCapture), more);
+        EXPECT_EQ(ran.code, 0) << ran.err;
+        return Json::parse(ran.out);
+    };
+    const auto as_is = cycles({}), narrow = cycles({"--set", "shared.bytes_per_cycle=64"});
+    EXPECT_GT(narrow["launches"][0]["cycles"], as_is["launches"][0]["cycles"]);
+    EXPECT_EQ(narrow["assumptions_of_gpu"][0], "shared.bytes_per_cycle = 64, set on the command line instead of 128");
+    const auto refused = [&](const std::string& assignment, const std::string& part) {
+        const auto ran = predict(source(kCapture), {"--set", assignment});
+        EXPECT_EQ(ran.code, 2) << assignment;
+        EXPECT_THAT(ran.err, AllOf(::testing::StartsWith("gputomo: "), HasSubstr(part)));
+    };
+    refused("shared.latency", "expected PATH=VALUE");
+    refused("shared.latencies=4", "no such leaf in a machine description: 'shared.latencies'");
+    refused("shared.latency=fast", "of another type");
+    refused("caches.l2.sector=7", "caches.l2.sector: found 7; expected a power of two");
+}
+
+TEST_F(Answers, ShippedDescriptionsHaveTheirNamesEverywhere) {
+    EXPECT_EQ(run({"diff", "h200", "sim:h200"}).code, 0);
+    EXPECT_THAT(run({"show", "topology.sms", "h200"}).out, HasSubstr("topology.sms = 132"));
+    EXPECT_EQ(run({"export", "--to", "csv", "gtx980"}).code, 0);
+    EXPECT_EQ(run({"report", "gtx980", "--out", "page.html"}).code, 0);
+    EXPECT_THAT(run({"predict", source(kCapture), "--machine", "h200", "--launch", "0"}).out,
+                HasSubstr("on NVIDIA H200"));
+    EXPECT_THAT(
+        run({"simulate", source("tests/data/ptx/vector_add.ptx"), "--kernel", "vector_add", "--device", "gtx980",
+             "--grid", "1", "--block", "4", "--arg", "buf:16", "--arg", "buf:16", "--arg", "buf:16", "--arg", "u32:4"})
+            .out,
+        HasSubstr("on GeForce GTX 980"));
+    EXPECT_THAT(run({"show", "topology.sms", "h300"}).err, HasSubstr("h300: cannot be opened"));
+}
+
 TEST_F(Answers, FailedLaunchesAreListedWithTheirReason) {
     auto changed = index();
     changed["kernels"][1].erase("module");

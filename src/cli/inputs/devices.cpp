@@ -2,6 +2,7 @@
 
 #include "cli/inputs/embedded_files.hpp"
 #include "cli/inputs/machines.hpp"
+#include "cli/inputs/set_leaves.hpp"
 #include "cli/terminal/messages.hpp"
 #include "device/cuda/cuda.hpp"
 #include "machine/json.hpp"
@@ -11,9 +12,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <mutex>
 #include <set>
+#include <utility>
 
 namespace gputomo::cli {
 namespace {
@@ -69,26 +72,40 @@ machine::Machine simulated_machine(const std::string& name) {
                     fmt::join(shipped_machines(), ", ")));
 }
 
-std::unique_ptr<sim::SimulatedDevice> open_simulated(const std::string& name, std::uint64_t seed, int noise,
-                                                     std::vector<std::string>* to) {
+std::string with_prefix(const std::string& name) {
+    return std::ranges::any_of(embedded_machines(), [&](const auto& machine) { return machine.name == name; })
+               ? "sim:" + name
+               : name;
+}
+
+std::unique_ptr<sim::SimulatedDevice> open_simulated(const std::string& given, std::uint64_t seed, int noise,
+                                                     DescriptionChanges* changes) {
+    const auto name = with_prefix(given);
     if (!name.starts_with("sim:"))
         throw InputError(fmt::format("device '{}': expected a simulated one, sim:NAME or sim:FILE.json", name));
     try {
-        auto [machine, assumed] = sim::completed(simulated_machine(name));
+        auto described = simulated_machine(name);
+        std::vector<std::string> set;
+        if (changes != nullptr) set = set_leaves(described, changes->set);
+        const auto [machine, assumed] = sim::completed(std::move(described));
         auto device = sim::make_device(machine, {.id = name, .seed = seed, .noise = noise_level(noise)});
-        if (to != nullptr)
-            to->insert(to->end(), assumed.begin(), assumed.end());
-        else
+        if (changes != nullptr) {
+            changes->assumed = std::move(set);
+            changes->assumed.insert(changes->assumed.end(), assumed.begin(), assumed.end());
+        } else {
             note_assumptions(name, assumed);
+        }
         return device;
     } catch (const InputError& e) {
         const std::string what = e.what();
+        if (what.starts_with("--set")) throw;
         throw InputError(what.find(name.substr(4)) == std::string::npos ? fmt::format("device '{}': {}", name, what)
                                                                         : what);
     }
 }
 
-std::unique_ptr<device::Device> open_device(const std::string& name, std::uint64_t seed, int noise) {
+std::unique_ptr<device::Device> open_device(const std::string& given, std::uint64_t seed, int noise) {
+    const auto name = with_prefix(given);
     if (name == "auto")
         return open_device(device::cuda::count() > 0 ? "cuda:0" : std::string(kDefaultMachine), seed, noise);
     if (name.starts_with("sim:")) return open_simulated(name, seed, noise);

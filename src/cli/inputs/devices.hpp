@@ -18,10 +18,17 @@ namespace gputomo::cli {
 
 /// Throws InputError where the name is wrong and says what is expected; DeviceError where the device does not open.
 [[nodiscard]] std::unique_ptr<device::Device> open_device(const std::string& name, std::uint64_t seed, int noise);
-/// What the description leaves open is assumed: it is appended to `assumed`, or without that noted on standard error.
+/// How the description of a simulated GPU is changed, and what of it is for the user.
+struct DescriptionChanges {
+    std::vector<std::string> set;      ///< PATH=VALUE
+    std::vector<std::string> assumed;  ///< filled in: what was set, and what the description leaves open
+};
+/// Without `changes`, what the description leaves open is noted on standard error.
 [[nodiscard]] std::unique_ptr<sim::SimulatedDevice> open_simulated(const std::string& name, std::uint64_t seed,
-                                                                   int noise,
-                                                                   std::vector<std::string>* assumed = nullptr);
+                                                                   int noise, DescriptionChanges* changes = nullptr);
+
+/// "sim:h200" for "h200", a description that is built in; other names as they are.
+[[nodiscard]] std::string with_prefix(const std::string& name);
 
 /// The description behind "sim:NAME" or "sim:FILE.json".
 [[nodiscard]] machine::Machine simulated_machine(const std::string& name);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <utility>
 
 namespace gputomo::cli {
@@ -40,7 +41,8 @@ machine::Machine machine_in(const std::string& file) {
                                                    : machine::from_json(content, file);
 }
 
-machine::Machine machine_named(const std::string& name) {
+machine::Machine machine_named(const std::string& given) {
+    const auto name = std::filesystem::exists(given) ? given : with_prefix(given);
     return name.starts_with("sim:") ? simulated_machine(name) : machine_in(name);
 }
 

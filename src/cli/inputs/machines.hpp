@@ -19,7 +19,8 @@ namespace gputomo::cli {
 [[nodiscard]] std::string schema_of(const std::string& content);
 /// Reads a machine description or a scan.json, compressed with gzip or not. Throws InputError.
 [[nodiscard]] machine::Machine machine_in(const std::string& file);
-/// Reads such a file, or returns the built-in description of "sim:NAME". Throws InputError.
+/// Reads such a file, or returns the built-in description of "sim:NAME", or of NAME where no file has that name. Throws
+/// InputError.
 [[nodiscard]] machine::Machine machine_named(const std::string& name);
 
 }  // namespace gputomo::cli

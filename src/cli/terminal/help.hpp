@@ -18,7 +18,8 @@ inline constexpr const char* kSampleAboveHelp =
     "and estimate the rest; the output then says sampled_blocks and sampling_error";
 /// The launches above take a minute or more as a whole, those below are exact.
 inline constexpr unsigned kDefaultSampleAbove = 50'000'000;
-inline constexpr const char* kMachineHelp = "machine.json, scan.json[.gz], or sim:NAME for a built-in description";
+inline constexpr const char* kMachineHelp =
+    "machine.json, scan.json[.gz], or NAME or sim:NAME for a built-in description";
 inline constexpr const char* kQuietHelp = "print no progress";
 
 }  // namespace gputomo::cli
