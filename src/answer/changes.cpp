@@ -244,8 +244,8 @@ BlockTrace merged(const std::vector<const BlockTrace*>& blocks, const LaunchProf
     return merged;
 }
 
-/// How many threads' accesses fit one of the widest. 0 where an access does not allow that: its words do not lie side
-/// by side, or it is no access to global memory.
+/// How many threads' accesses fit one of the widest. 0 where the words of an access do not lie side by side. Accesses
+/// that are not to global memory give 0 as well.
 std::size_t mergeable(const LaunchProfile& profile) {
     std::uint32_t widest = 0;
     for (const auto& sm : profile.sms)

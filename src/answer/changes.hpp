@@ -36,9 +36,9 @@ struct ChangedProfile {
                                                             const machine::Machine& machine);
 
 /// Each thread does the work of several, with accesses of 16 bytes. What comes after the first load is repeated for
-/// each element, the computation of addresses too. nullopt for a launch with shared memory, barriers or atomics, and
-/// where blocks differ. Accesses that are not coalesced or already wide are left alone as well. So is a grid that would
-/// not fill the GPU any more.
+/// each element, the computation of addresses too. nullopt for a launch with shared memory, barriers or atomics.
+/// Blocks that differ, and accesses that are not coalesced or already wide, are left alone. So is a grid that would not
+/// fill the GPU any more.
 [[nodiscard]] std::optional<ChangedProfile> with_wide_accesses(const launch::LaunchProfile& profile,
                                                                const machine::Machine& machine);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <iterator>
 #include <string_view>
@@ -44,7 +45,9 @@ std::string of_latency(const Answer& a) {
 std::string of_resource(const Answer& a) {
     const auto& limiter = *a.limiter;
     const double share = std::min(1.0, largest_bound(limiter) / a.time.cycles);
-    return fmt::format("{} is busy for {:.0f}% of the time and limits it{}.", limiter.resource, 100 * share,
+    std::string name = limiter.resource;
+    name.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(name.front())));
+    return fmt::format("{} is busy for {:.0f}% of the time and limits it{}.", name, 100 * share,
                        limiter.resource == "DRAM" ? moved_by_dram(a) : "");
 }
 

@@ -308,12 +308,7 @@ void add_measure_options(Command& command, const std::shared_ptr<PredictOptions>
     command.add_option("--shared", measure.shared, "dynamic shared memory per block, in bytes (default: 0)")
         .non_negative()
         .only_for(usage, kLaunches | kStatic);
-    command
-        .add_option("--arg", measure.arguments,
-                    "one argument of the launch, in the kernel's order: TYPE:VALUE with TYPE u32, s32, u64, "
-                    "s64, f32 or f64, or buf:BYTES[:FILE]; given once for each")
-        .one_value_each()
-        .only_for(usage, kLaunches);
+    command.add_option("--arg", measure.arguments, kArgumentHelp).one_value_each().only_for(usage, kLaunches);
     auto measured =
         command.add_option("--measured", measure.measured, "file that --out wrote, compared with instead of measuring");
     measured.only_for(usage, kBuiltIn);

@@ -169,10 +169,7 @@ Option add_launch_options(Command& command, const std::shared_ptr<SimulateOption
     command.add_option("--shared", options->launch.shared, "dynamic shared memory per block, in bytes (default: 0)")
         .non_negative()
         .only_for(options->usage, kSimulatesFile);
-    command
-        .add_option("--arg", options->launch.arguments,
-                    "one argument, in the kernel's order: TYPE:VALUE with TYPE u32, s32, u64, s64, f32 or f64, or "
-                    "buf:BYTES[:FILE]; given once for each")
+    command.add_option("--arg", options->launch.arguments, kArgumentHelp)
         .one_value_each()
         .only_for(options->usage, kSimulatesFile);
     auto dump = command.add_option("--dump", options->dumps,

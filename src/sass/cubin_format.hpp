@@ -15,6 +15,7 @@ inline constexpr unsigned char kLastOldVersion = 7, kNewVersion = 8;
 enum InfoAttribute : std::uint8_t {
     kMaxThreads = 0x05,
     kParamCbank = 0x0a,
+    kReqntid = 0x10,
     kFrameSize = 0x11,
     kMinStackSize = 0x12,
     kKparamInfo = 0x17,

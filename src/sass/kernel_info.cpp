@@ -45,6 +45,8 @@ void read_kernel(std::span<const std::byte> section, KernelInfo& info) {
                                         .bytes = word_of(value, 8) >> kParameterSizeBit};
         } else if (attribute == kCtaPerCluster && value.size() >= 12) {
             info.cluster = {word_of(value, 0), word_of(value, 4), word_of(value, 8)};
+        } else if (attribute == kReqntid && value.size() >= 12) {
+            info.block = {word_of(value, 0), word_of(value, 4), word_of(value, 8)};
         } else if (attribute == kMaxThreads && value.size() >= 12) {
             info.max_threads = static_cast<int>(word_of(value, 0) * word_of(value, 4) * word_of(value, 8));
         }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -15,11 +16,13 @@ struct KernelInfo {
         std::uint32_t offset = 0;  ///< from the first parameter
         std::uint32_t bytes = 0;
     };
-    std::vector<Parameter> parameters;       ///< in order
-    std::uint32_t parameter_offset = 0;      ///< of the first parameter, in constant bank 0
-    std::uint32_t parameter_bytes = 0;       ///< of all of them
-    int registers = 0;                       ///< of a thread; 0 where the cubin does not say
-    int max_threads = 0;                     ///< most threads of a block that the compiler allows; 0: not limited
+    std::vector<Parameter> parameters;   ///< in order
+    std::uint32_t parameter_offset = 0;  ///< of the first parameter, in constant bank 0
+    std::uint32_t parameter_bytes = 0;   ///< of all of them
+    int registers = 0;                   ///< of a thread; 0 where the cubin does not say
+    int max_threads = 0;                 ///< most threads of a block that the compiler allows; 0: not limited
+    /// The only size of a block that the code is for, in x, y and z; nullopt where any will do.
+    std::optional<std::array<std::uint32_t, 3>> block{};
     std::array<std::uint32_t, 3> cluster{};  ///< blocks of a cluster; zeros where the code does not say
     std::uint64_t stack_bytes = 0;           ///< of a thread: the most that any function of the cubin is known to need
 };

@@ -1,4 +1,5 @@
-// Reads launch options of the command line: arguments as TYPE:VALUE or buf:BYTES[:FILE], and grid and block sizes.
+// Reads launch options of the command line: arguments as TYPE:VALUE, hex:BYTES or buf:BYTES[:FILE], and grid and block
+// sizes.
 #pragma once
 
 #include "device/device.hpp"
@@ -20,7 +21,12 @@ namespace gputomo::cli {
 struct KernelArguments {
     std::vector<launch::Argument> values;
     std::vector<launch::Buffer> buffers;
+    std::size_t hidden = 0;  ///< trailing ones that were not given and are 0
 };
+
+inline constexpr const char* kArgumentHelp =
+    "one argument, in the kernel's order; given once for each. TYPE:VALUE with TYPE u8 to u64, s8 to s64, bool, f16, "
+    "bf16, f32 or f64; hex:BYTES for a struct as it lies in memory; or buf:BYTES[:FILE]";
 
 /// What a kernel asks for, whichever language it is in.
 struct Signature {
@@ -33,14 +39,20 @@ struct Signature {
     };
     std::vector<Parameter> parameters;
     std::string text;  ///< "vector_add(u64 a, u32 n)"
+    /// Pointers at the end that the code never reads: those to scratch memory that Triton adds to every kernel.
+    std::size_t unread_pointers = 0;
+    std::optional<device::Dim3> block{};  ///< the only size of a block that the code is for
 };
+/// How many parameters Triton adds.
+inline constexpr std::size_t kHiddenPointers = 2;
 [[nodiscard]] Signature signature_of(const ptx::Kernel& kernel);
 /// A cubin names no parameters: they are numbered from 0. Throws InputError that lists the kernels of the file where
 /// `name` is not one of them.
 [[nodiscard]] Signature signature_of(const sass::Cubin& cubin, const std::string& name, const std::string& file);
 
 /// Throws InputError where a text is wrong, or where the arguments differ from the kernel's parameters in number or
-/// size. Where the type of a parameter is known, it and its argument must both be whole numbers, or neither.
+/// size. Where just kHiddenPointers at the end are missing, and the code never reads them, they are 0. Where the type
+/// of a parameter is known, it and its argument must both be whole numbers, or neither.
 [[nodiscard]] KernelArguments parse_arguments(const std::vector<std::string>& texts, const Signature& signature);
 
 /// The arguments on a device, with the buffers that live as long as they do.
@@ -60,8 +72,10 @@ struct ShapeOptions {
 struct LaunchShape {
     device::Dim3 grid, block;
 };
-/// Throws InputError where one is not given, is wrong, or is more than `gpu` launches.
-[[nodiscard]] LaunchShape launch_shape(const ShapeOptions& options, const device::Device& gpu);
+/// The block may be left out where the code is for one size alone. Throws InputError where one is not given, is wrong,
+/// not the size that the code is for, or more than `gpu` launches.
+[[nodiscard]] LaunchShape launch_shape(const ShapeOptions& options, const device::Device& gpu,
+                                       const std::optional<device::Dim3>& block = {});
 /// Throws InputError where `asked` is more than the device's attribute. `option` names the option with its value.
 void check_limit(const device::Device& gpu, device::Attribute attribute, std::uint64_t asked, std::string_view option,
                  std::string_view unit);

@@ -2,6 +2,7 @@
 
 #include "answer/program.hpp"
 #include "cli/inputs/machine_code.hpp"
+#include "cli/terminal/messages.hpp"
 #include "ptx/parser.hpp"
 #include "sass/cubin.hpp"
 #include "units/error.hpp"
@@ -68,10 +69,20 @@ launch::Launch launch_of_file(const LaunchOptions& options, const CodeOptions& c
     if (options.kernel.empty())
         throw InputError(fmt::format("--kernel: missing; expected a kernel of {}", options.file));
     auto kernel = kernel_code(options, code, gpu);
-    const auto shape = launch_shape(options.shape, gpu);
+    if (!kernel.signature.block && sass::is_cubin(kernel.code))  // PTX that was compiled
+        kernel.signature.block = signature_in_cubin(kernel.code, options).block;
+    const auto shape = launch_shape(options.shape, gpu, kernel.signature.block);
     check_limit(gpu, device::Attribute::max_shared_memory_per_block_optin, static_cast<std::uint64_t>(options.shared),
                 "--shared", "bytes");
     auto arguments = parse_arguments(options.arguments, kernel.signature);
+    if (arguments.hidden > 0)
+        out::note(
+            "the last {} parameters of {} are 0: pointers to scratch memory, as Triton adds them, that the code "
+            "never reads",
+            arguments.hidden, options.kernel);
+    if (options.shape.block.empty() && kernel.signature.block)
+        out::note("--block is {},{},{}: the code is for blocks of that size alone", shape.block.x, shape.block.y,
+                  shape.block.z);
     return {.code = std::move(kernel.code),
             .kernel = options.kernel,
             .origin = options.file,
