@@ -25,6 +25,7 @@ void add_validate(CLI::App& parent, Action& action);
 void add_capture(CLI::App& parent, Action& action);
 void add_simulate(CLI::App& parent, Action& action);
 void add_predict(CLI::App& parent, Action& action);
+void add_inspect(CLI::App& parent, Action& action);
 void add_measure(CLI::App& parent, Action& action);
 void add_reproduce(CLI::App& parent, Action& action);
 void add_accuracy(CLI::App& parent, Action& action);
@@ -34,9 +35,9 @@ void add_surface(CLI::App& parent, Action& action);
 void add_manual(CLI::App& parent, Action& action);
 
 inline constexpr AddCommand kCommands[] = {
-    add_list,    add_scan,    add_report,   add_run,       add_show,     add_diff,
-    add_history, add_export,  add_validate, add_reproduce, add_simulate, add_predict,
-    add_capture, add_measure, add_accuracy, add_surface,   add_evaluate, add_manual,
+    add_list,    add_scan,     add_report,    add_run,      add_show,    add_diff,    add_history,
+    add_export,  add_validate, add_reproduce, add_simulate, add_predict, add_inspect, add_capture,
+    add_measure, add_accuracy, add_surface,   add_evaluate, add_manual,
 };
 
 }  // namespace gputomo::cli
