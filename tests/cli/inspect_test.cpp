@@ -80,7 +80,7 @@ TEST_F(Inspect, WhatItCannotReadIsNamed) {
     refused("tests/none.cubin", "cannot be opened");
 }
 
-/// Code that nobody looked at while this was written.
+/// Code of other compilers and of other kernels than the ones above.
 TEST_F(Inspect, ReadsOtherCode) {
     for (const std::string file :
          {"tests/data/cubin/triton_scatter.sm_90a.cubin", "tests/machine_code/fixtures/sgemm.cubin",
