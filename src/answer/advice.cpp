@@ -19,6 +19,14 @@ constexpr auto kChanges = {with_coalesced_accesses, without_bank_conflicts, with
 
 }  // namespace
 
+std::size_t recorded_instructions(const launch::LaunchProfile& profile) {
+    std::size_t instructions = 0;
+    for (const auto& sm : profile.sms)
+        for (const auto& block : sm)
+            for (const auto& warp : block.warps) instructions += warp.size();
+    return instructions;
+}
+
 std::vector<Advice> advice_for(const launch::LaunchProfile& profile, const machine::Machine& machine,
                                std::string_view origin, const predict::L2Content& content, double cycles) {
     std::vector<Advice> advice;

@@ -6,6 +6,7 @@
 #include "machine/machine.hpp"
 #include "predict/launch/l2_content.hpp"
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,11 @@ namespace gputomo::answer {
 /// Advice of a smaller factor is not given. A model that is off by 10% can still tell a change of 5%, since both times
 /// have the same error.
 inline constexpr double kLeastFactor = 1.05;
+
+/// Recorded warp instructions above which no changes are tried: a change copies all of them with their accesses, which
+/// takes gigabytes for a few times as many.
+inline constexpr std::size_t kMostAdvised = std::size_t{8} << 20;
+[[nodiscard]] std::size_t recorded_instructions(const launch::LaunchProfile& profile);
 
 /// Predicts the launch with each change that applies to it. `cycles` is its time without any, as a profiler counts it.
 /// Changes that make it faster by kLeastFactor are returned, best first.

@@ -174,7 +174,8 @@ struct Answer {
     Roofline roofline{};
     std::string summary{};            ///< what takes the time, in one or two sentences
     std::vector<HotInstruction> hot;  ///< longest waits first; empty where they were not found
-    /// Best first. nullopt where changes were not tried, empty where none would help.
+    /// Best first. nullopt where changes were not tried: that was not asked for, or too much is recorded
+    /// (kMostAdvised). Empty where none would help.
     std::optional<std::vector<Advice>> advice{};
     /// Largest first. nullopt where that was not looked for.
     std::optional<std::vector<Sensitivity>> sensitivity{};

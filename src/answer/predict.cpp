@@ -179,7 +179,7 @@ Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sam
     }
     for (auto& hot : predicted.hot) answer.hot.push_back({hot.address, std::move(hot.text), hot.executed, hot.waited});
     fill_derived(answer, profile, gpu.machine);
-    if (advising == Advising::tried)
+    if (advising == Advising::tried && recorded_instructions(profile) <= kMostAdvised)
         answer.advice = advice_for(profile, gpu.machine, gpu.origin, content, answer.time.cycles);
     for (auto& warning : warnings_of(gpu, answer.time.cycles)) answer.warnings.push_back(std::move(warning));
     if (!launch.not_proven.empty())
