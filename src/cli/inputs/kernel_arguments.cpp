@@ -1,5 +1,6 @@
 #include "cli/inputs/kernel_arguments.hpp"
 
+#include "answer/fits.hpp"
 #include "ptx/names.hpp"
 #include "sass/code.hpp"
 #include "sass/kernel_info.hpp"
@@ -307,17 +308,8 @@ device::Dim3 dimensions(std::string_view text, const std::string& option) {
                                  std::numeric_limits<std::uint32_t>::max()));
 }
 
-void check_limit(const device::Device& gpu, device::Attribute attribute, std::uint64_t asked, std::string_view option,
-                 std::string_view unit) {
-    const auto most = gpu.attribute(attribute);
-    if (most && asked > static_cast<std::uint64_t>(*most))
-        throw InputError(fmt::format("{}: found {} {}; expected at most {}, the limit of {}", option, asked, unit,
-                                     *most, gpu.name()));
-}
-
 LaunchShape launch_shape(const ShapeOptions& given, const device::Device& gpu,
                          const std::optional<device::Dim3>& only_block) {
-    using enum device::Attribute;
     ShapeOptions options = given;
     const auto only = only_block ? fmt::format("{},{},{}", only_block->x, only_block->y, only_block->z) : "";
     if (options.block.empty()) options.block = only;
@@ -326,18 +318,13 @@ LaunchShape launch_shape(const ShapeOptions& given, const device::Device& gpu,
         if (text.empty())
             throw InputError(fmt::format("{}: missing; expected the {} of the launch, X[,Y,Z]", option, what));
     const LaunchShape shape{dimensions(options.grid, "--grid"), dimensions(options.block, "--block")};
-    const auto grid = "--grid " + options.grid, block = "--block " + options.block;
+    const auto block = "--block " + options.block;
     if (only_block &&
         (shape.block.x != only_block->x || shape.block.y != only_block->y || shape.block.z != only_block->z))
         throw InputError(
             fmt::format("{}: the code is for blocks of {} alone; expected that, or no --block", block, only));
-    check_limit(gpu, max_grid_x, shape.grid.x, grid, "blocks in x");
-    check_limit(gpu, max_grid_y, shape.grid.y, grid, "blocks in y");
-    check_limit(gpu, max_grid_z, shape.grid.z, grid, "blocks in z");
-    check_limit(gpu, max_threads_per_block, shape.block.count(), block, "threads");
-    check_limit(gpu, max_block_x, shape.block.x, block, "threads in x");
-    check_limit(gpu, max_block_y, shape.block.y, block, "threads in y");
-    check_limit(gpu, max_block_z, shape.block.z, block, "threads in z");
+    answer::check_shape(gpu, shape.grid, shape.block, 0,
+                        {.grid = "--grid " + options.grid, .block = block, .shared = {}});
     return shape;
 }
 

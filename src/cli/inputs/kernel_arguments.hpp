@@ -76,9 +76,6 @@ struct LaunchShape {
 /// not the size that the code is for, or more than `gpu` launches.
 [[nodiscard]] LaunchShape launch_shape(const ShapeOptions& options, const device::Device& gpu,
                                        const std::optional<device::Dim3>& block = {});
-/// Throws InputError where `asked` is more than the device's attribute. `option` names the option with its value.
-void check_limit(const device::Device& gpu, device::Attribute attribute, std::uint64_t asked, std::string_view option,
-                 std::string_view unit);
 
 /// Throws InputError that lists the kernels of the file where `name` is not one of them.
 [[nodiscard]] const ptx::Kernel& find_kernel(const ptx::Module& module, const std::string& name,

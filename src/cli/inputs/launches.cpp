@@ -72,8 +72,8 @@ launch::Launch launch_of_file(const LaunchOptions& options, const CodeOptions& c
     if (!kernel.signature.block && sass::is_cubin(kernel.code))  // PTX that was compiled
         kernel.signature.block = signature_in_cubin(kernel.code, options).block;
     const auto shape = launch_shape(options.shape, gpu, kernel.signature.block);
-    check_limit(gpu, device::Attribute::max_shared_memory_per_block_optin, static_cast<std::uint64_t>(options.shared),
-                "--shared", "bytes");
+    answer::check_limit(gpu, device::Attribute::max_shared_memory_per_block_optin,
+                        static_cast<std::uint64_t>(options.shared), "--shared", "bytes");
     auto arguments = parse_arguments(options.arguments, kernel.signature);
     if (arguments.hidden > 0)
         out::note(

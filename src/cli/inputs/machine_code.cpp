@@ -149,25 +149,6 @@ Ended run_program(const std::vector<std::string>& command) {
 
 }  // namespace
 
-void check_machine_code(const device::Device& gpu, const std::string& where, std::string_view expected) {
-    const int sm = gpu.ptx_target().sm;
-    if (!sim::machine_code::executes(sm))
-        throw InputError(
-            fmt::format("{}: machine code is executed on compute capability 8.0, 8.6, 8.9 and 9.0 only, and {} has "
-                        "{}.{}; expected {}",
-                        where, gpu.name(), sm / 10, sm % 10, expected));
-}
-
-void check_cubin(const device::Device& gpu, std::string_view cubin, const std::string& where) {
-    const int of_gpu = gpu.ptx_target().sm;
-    const int of_code = sass::Cubin(std::as_bytes(std::span(cubin))).sm().value_or(0);
-    if (of_code / 10 == of_gpu / 10 && of_code <= of_gpu) return;
-    throw InputError(fmt::format(
-        "{}: its machine code is for sm_{}, and {} has compute capability {}.{}; expected machine code for sm_{}, or "
-        "PTX",
-        where, of_code, gpu.name(), of_gpu / 10, of_gpu % 10, of_gpu));
-}
-
 bool is_machine_code_file(const std::string& file) {
     if (!std::filesystem::is_regular_file(file)) return false;  // a pipe can be read only once
     std::ifstream stream(file, std::ios::binary);

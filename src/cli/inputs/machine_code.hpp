@@ -1,7 +1,7 @@
 // Machine code for the simulated GPU, from a cubin or compiled from PTX.
 #pragma once
 
-#include "device/device.hpp"
+#include "answer/fits.hpp"
 
 #include <cstdint>
 #include <string>
@@ -9,11 +9,8 @@
 
 namespace gputomo::cli {
 
-/// Throws InputError where `gpu` executes no machine code. `where` begins the message, and `expected` says what would
-/// work.
-void check_machine_code(const device::Device& gpu, const std::string& where, std::string_view expected);
-/// Throws InputError where `gpu` cannot execute a cubin, because its machine code is for another GPU.
-void check_cubin(const device::Device& gpu, std::string_view cubin, const std::string& where);
+using answer::check_cubin;
+using answer::check_machine_code;
 
 /// Whether a file holds machine code: a cubin, or a fatbin.
 [[nodiscard]] bool is_machine_code_file(const std::string& file);

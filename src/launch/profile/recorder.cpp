@@ -3,6 +3,7 @@
 #include "sass/form.hpp"
 #include "sass/operations.hpp"
 #include "sim/machine_code/warp.hpp"
+#include "units/interruption.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -85,8 +86,10 @@ void Recorder::turn(std::size_t warp) {
 void Recorder::execute(std::size_t step, std::uint32_t /*lanes*/, std::uint32_t mask) {
     finish();
     if (++events_ > most_events_) throw Interruption{Interruption::Why::instructions};
-    if (events_ % kInstructionsBetweenLooks == 0 && Clock::now() > deadline_)
-        throw Interruption{Interruption::Why::time};
+    if (events_ % kInstructionsBetweenLooks == 0) {
+        look_for_interruption();
+        if (Clock::now() > deadline_) throw Interruption{Interruption::Why::time};
+    }
     counts_.instructions += 1;
     counts_.thread_instructions += std::popcount(mask);
     step_ = step;

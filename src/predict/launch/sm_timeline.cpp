@@ -3,6 +3,7 @@
 #include "predict/launch/sm_memory.hpp"
 #include "predict/launch/sm_server.hpp"
 #include "predict/launch/warp_timeline.hpp"
+#include "units/interruption.hpp"
 
 #include <algorithm>
 #include <array>
@@ -55,6 +56,7 @@ private:
     using Next = std::pair<double, std::uint32_t>;
 
     void start_block(double now) {
+        look_for_interruption();
         const auto index = static_cast<std::uint32_t>(next_block_++);
         if (next_block_ > resident_) memory_.start_later_wave();
         ReplayedBlock& block = blocks_[index];

@@ -1,6 +1,7 @@
 // The messages of a launch that fails.
 #include "sim/sm/engine/engine.hpp"
 #include "units/error.hpp"
+#include "units/interruption.hpp"
 #include "units/processor_time.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 namespace gputomo::sim {
 
 void Engine::check_limits() {
+    look_for_interruption();
     if (setup_.most_instructions && counters_.warp_instructions > *setup_.most_instructions)
         throw InstructionLimitError(fmt::format("launch of {}: more than {} warp instructions (simulated cycle {:.0f})",
                                                 shape_.name, *setup_.most_instructions, latest_));
