@@ -17,7 +17,10 @@ scan: setup
 	cmake --build --preset release -j $(JOBS) --target gputomo
 	build/gputomo scan --device auto --out scan
 
-test: build
+test:
+	scripts/setup.sh python
+	$(CONFIGURE) release
+	cmake --build --preset release -j $(JOBS)
 	ctest --test-dir build --output-on-failure -j $(JOBS)
 
 # Writes docs/methods/README.md and docs/results, and checks links, names of files and sizes of all documents.

@@ -18,6 +18,7 @@ if [[ "${1:-}" == browser ]]; then
     command -v npm >/dev/null || packages+=(nodejs npm)  # Node.js often comes from elsewhere
 fi
 if [[ "${1:-}" == fuzz ]]; then packages+=(clang); fi
+if [[ "${1:-}" == python ]]; then packages+=(python3-dev python3-venv); fi
 
 # install PACKAGE...: those that are missing.
 install() {
@@ -48,6 +49,29 @@ lint_tools() {
     "$venv/bin/pip" install -q --disable-pip-version-check clang-tidy==23.1.4
 }
 
+# What the Python package is built and tested with. Without Python 3.10 or a network, the release build has no package,
+# and its tests say so and are skipped. What could not be installed is tried again the next time.
+python_tools() {
+    local venv=build/venv whole=build/venv/whole
+    [[ -e $whole ]] && return
+    if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
+        echo "setup: the Python package is not built: found $(python3 --version), expected Python 3.10 or newer" >&2
+        return
+    fi
+    [[ -x $venv/bin/python ]] || python3 -m venv "$venv"
+    local pip=("$venv/bin/pip" install -q --disable-pip-version-check --retries 1 --timeout 20)
+    if ! "${pip[@]}" 'nanobind>=2.4'; then
+        rm -rf "$venv"
+        echo "setup: the Python package is not built: nanobind could not be installed" >&2
+        return
+    fi
+    if "${pip[@]}" numpy pandas polars pyarrow mypy 'triton>=3.4'; then
+        touch "$whole"
+    else
+        echo "setup: some tests of the Python package are skipped: not all that they need could be installed" >&2
+    fi
+}
+
 # libFuzzer and the sanitizers of the installed clang, where the distribution packages them apart from it.
 fuzz_runtime() {
     local package
@@ -58,3 +82,4 @@ fuzz_runtime() {
 install "${packages[@]}"
 if [[ "${1:-}" == lint ]]; then lint_tools; fi
 if [[ "${1:-}" == fuzz ]]; then fuzz_runtime; fi
+if [[ "${1:-}" == python ]]; then python_tools; fi

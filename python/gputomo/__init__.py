@@ -1,0 +1,37 @@
+"""gputomo predicts and simulates kernels on described GPUs, without a GPU.
+
+    import gputomo
+
+    h200 = gputomo.load("h200")
+    h200.caches["l1"].capacity.value                    # 238592 (bytes)
+
+    k = gputomo.kernel("kernel.cubin")
+    answer = k.predict((1024,), [x, y, 2.0, x.size], h200, block=256)
+    answer.time.microseconds, answer.limiter.resource
+    print(answer)
+
+Neither CUDA nor torch is needed.
+"""
+
+from __future__ import annotations
+
+from importlib import metadata as _metadata
+
+from .answers import Answer
+from .arguments import Buffer, Parameter
+from .errors import DeviceError, Error, InputError, TimeLimitError, UnknownLeafError
+from .kernels import CapturedKernel, Kernel, kernel
+from .launches import Capture, CapturedLaunch, Launch, predict_many
+from .machines import Diff, Leaf, Machine, diff, load, names
+from .scanning import executable, scan
+
+try:
+    __version__ = _metadata.version("gputomo")
+except _metadata.PackageNotFoundError:  # runs from the folder where it was built
+    __version__ = "unknown"
+
+__all__ = [
+    "Answer", "Buffer", "Capture", "CapturedKernel", "CapturedLaunch", "DeviceError", "Diff", "Error", "InputError",
+    "Kernel", "Launch", "Leaf", "Machine", "Parameter", "TimeLimitError", "UnknownLeafError", "diff", "executable",
+    "kernel", "load", "names", "predict_many", "scan",
+]  # fmt: skip

@@ -1,0 +1,319 @@
+"""What a launch costs on a GPU, why, and what that rests on.
+
+`predict()` and `simulate()` return an Answer with the same names and units as the command line's JSON. What one of
+them cannot know is None, never zero.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ._frames import Columns, to_arrow, to_pandas, to_polars
+from .errors import InputError
+
+__all__ = [
+    "Answer",
+    "BufferDifference",
+    "Bound",
+    "CacheAccesses",
+    "Coverage",
+    "HotInstruction",
+    "LaunchShape",
+    "Limiter",
+    "NumberDifference",
+    "Occupancy",
+    "Time",
+    "Work",
+]
+
+# Each class has the fields of the struct of that name in src/answer/answer.hpp. A new one needs a row here and one in
+# python/extension/answer_rows.cpp.
+
+
+@dataclass(frozen=True)
+class LaunchShape:
+    """What was launched."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    """Blocks in x, y and z."""
+    block: tuple[int, int, int]
+    """Threads of a block in x, y and z."""
+    dynamic_shared_bytes: int
+    """Of a block."""
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of the launch was looked at. A block is executed for its results, or timed on an SM too."""
+
+    blocks: int
+    """Of the grid."""
+    executed_blocks: int
+    timed_blocks: int
+    error: float | None
+    """Half width of the 95% confidence interval of the cycles, over the cycles. None where it is not known."""
+    machine_code: bool
+    """False where PTX was executed."""
+
+
+@dataclass(frozen=True)
+class Time:
+    """Time as a profiler counts it: `gpc__cycles_elapsed.max`."""
+
+    cycles: float
+    microseconds: float
+    """At the clock of the description."""
+    launch_cycles: float | None
+    """The part of `cycles` before the first block starts and after the last one ends. None where the description does
+    not say; `cycles` then has no such part."""
+    warm_cycles: float | None
+    """With warm caches, where the answer is that of cold ones and both differ by more than 5%."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Cycles that the launch would take if one resource alone limited it."""
+
+    resource: str
+    cycles: float
+
+
+@dataclass(frozen=True)
+class Limiter:
+    """What limits the launch."""
+
+    resource: str
+    """The one with the largest bound, or `latency`."""
+    latency_cycles: float
+    """The launch would take if nothing were ever busy."""
+    bounds: tuple[Bound, ...]
+    """Largest first."""
+    used_sm: float
+    """Share, from 0 to 1, of what the whole GPU can do at most, by unit as a profiler groups them."""
+    used_l1: float
+    used_l2: float
+    used_dram: float
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """How many blocks and warps are on an SM while the grid lasts."""
+
+    blocks_per_sm: float
+    warps_per_sm: float
+    max_warps_per_sm: int | None
+    limited_by: str
+    waves: float
+    """Blocks of the grid over those that the GPU holds at once."""
+    needed_warps_per_sm: float | None
+    """For the latency not to limit."""
+
+
+@dataclass(frozen=True)
+class CacheAccesses:
+    hits: int
+    misses: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """Counts of the whole grid."""
+
+    warp_instructions: float
+    thread_instructions: float
+    transactions: float
+    """Of global and local memory: lines of an instruction."""
+    divergent_branches: float | None
+    shared_accesses: float | None
+    """Warp instructions that access shared memory."""
+    shared_time_ratio: float | None
+    """Their time over that without bank conflicts."""
+    bank_conflict_cycles: float | None
+    l1_bytes: float | None
+    l1_hit_rate: float | None
+    """From 0 to 1."""
+    l2_read_bytes: float | None
+    l2_written_bytes: float | None
+    l2_atomic_bytes: float | None
+    dram_read_bytes: float | None
+    dram_written_bytes: float | None
+    dram_bytes: float
+    """Read and written."""
+    footprint_read_bytes: float | None
+    """Memory that the whole grid reads, each byte once."""
+    footprint_written_bytes: float | None
+    footprint_exact: bool
+    """All blocks were executed."""
+    caches: Mapping[str, CacheAccesses]
+    """By key of the description; empty where they were not counted."""
+
+
+@dataclass(frozen=True)
+class HotInstruction:
+    """An instruction that the warps execute often or wait for long."""
+
+    address_bytes: int
+    """From the kernel's first instruction."""
+    text: str
+    executed: float
+    """By warps of the whole grid."""
+    share_of_wait: float
+    """Of the warps' time, from 0 to 1, that passed before it issued."""
+
+
+@dataclass(frozen=True)
+class NumberDifference:
+    """How far numbers are apart, where the bytes of a buffer are read as such."""
+
+    type: str
+    """`f16`, `bf16`, `f32` or `f64`."""
+    numbers: int
+    """That differ."""
+    without_size: int
+    """Among them: infinite, NaN or subnormal on either side."""
+    units_in_last_place: float
+    """Largest difference of the others, of the larger number."""
+    relative: float
+    """Largest difference of the others, as a share of the larger number."""
+
+
+@dataclass(frozen=True)
+class BufferDifference:
+    """Where memory after a launch is not what the recorded GPU left there."""
+
+    buffer: str
+    first_byte: int
+    differing_bytes: int
+    compared_bytes: int
+    found: int
+    """The first byte that differs."""
+    expected: int
+    as_numbers: NumberDifference
+    tolerated: bool
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a launch costs on a GPU. `print(answer)` shows what the command line prints, and a notebook a card."""
+
+    method: str
+    """`predict` or `simulate`. A launch whose blocks wait for each other is simulated by `predict()` too."""
+    launch: LaunchShape
+    gpu: str
+    caches: str
+    """What the L2 held when the launch began: `cold`, `warm` or `after:N`."""
+    coverage: Coverage
+    time: Time
+    limiter: Limiter | None
+    occupancy: Occupancy | None
+    work: Work
+    hot: tuple[HotInstruction, ...]
+    """Longest waits first; empty where they were not found."""
+    differences: tuple[BufferDifference, ...] | None
+    """Where memory differs from what the recorded GPU left; None where that was not asked for."""
+    assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
+    outputs: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    """The arrays after the launch by the names of their parameters, of `simulate(outputs=True)`."""
+    _text: str = field(default="", repr=False, compare=False)
+    _json: str = field(default="", repr=False, compare=False)
+
+    @property
+    def microseconds(self) -> float:
+        """The same as `time.microseconds`."""
+        return self.time.microseconds
+
+    @property
+    def cycles(self) -> float:
+        """The same as `time.cycles`."""
+        return self.time.cycles
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of the command line's `--json`, with the schema `gputomo-answer-1`."""
+        document: dict[str, Any] = json.loads(self._json)
+        return document
+
+    def to_pandas(self, table: str = "instructions") -> Any:
+        """A `pandas.DataFrame` with one row for each hot instruction (`"instructions"`: address_bytes, text, executed,
+        share_of_wait) or each resource (`"bounds"`: resource, cycles, share_of_time). Raises ImportError without
+        pandas, and InputError for another name."""
+        return to_pandas(self._columns(table))
+
+    def to_polars(self, table: str = "instructions") -> Any:
+        """The same table as a `polars.DataFrame`."""
+        return to_polars(self._columns(table))
+
+    def to_arrow(self, table: str = "instructions") -> Any:
+        """The same table as a `pyarrow.Table`."""
+        return to_arrow(self._columns(table))
+
+    def _columns(self, table: str) -> Columns:
+        if table == "instructions":
+            return {f.name: [getattr(hot, f.name) for hot in self.hot] for f in dataclasses.fields(HotInstruction)}
+        if table == "bounds":
+            bounds = self.limiter.bounds if self.limiter else ()
+            return {
+                "resource": [bound.resource for bound in bounds],
+                "cycles": [bound.cycles for bound in bounds],
+                "share_of_time": [bound.cycles / self.time.cycles for bound in bounds],
+            }
+        raise InputError(f"table '{table}': expected 'instructions' or 'bounds'")
+
+    def __str__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        from ._card import card
+
+        return card(self)
+
+
+@functools.cache
+def _hints(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
+def _convert(hint: Any, value: Any) -> Any:
+    if value is None:
+        return None
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        return _convert(next(one for one in arguments if one is not type(None)), value)
+    if origin is tuple:
+        return tuple(_convert(arguments[0], one) for one in value)
+    if origin is Mapping:
+        return {key: _convert(arguments[1], one) for key, one in value.items()}
+    return build(hint, value) if dataclasses.is_dataclass(hint) else value
+
+
+def build(cls: Any, rows: dict[str, Any]) -> Any:
+    """An object of a class of this module, from rows of the extension module."""
+    hints = _hints(cls)
+    return cls(**{f.name: _convert(hints[f.name], rows[f.name]) for f in dataclasses.fields(cls) if f.name in rows})
+
+
+def answer_of(
+    rows: dict[str, Any], outputs: Mapping[str, Any] | None, assumptions: list[str], warnings: list[str]
+) -> Answer:
+    """The answer of the extension module, with what the package itself assumed and warns of."""
+    answer: Answer = build(Answer, {key: value for key, value in rows.items() if key != "outputs"})
+    document = json.loads(rows["json"])
+    document["assumptions"] += assumptions
+    document["warnings"] = warnings + document["warnings"]
+    text = rows["text"] + "".join(f"assumed: {one}\n" for one in assumptions)
+    return dataclasses.replace(
+        answer,
+        assumptions=answer.assumptions + tuple(assumptions),
+        warnings=tuple(warnings) + answer.warnings,
+        outputs=outputs,
+        _text=text + "".join(f"warning: {one}\n" for one in warnings),
+        _json=json.dumps(document),
+    )
