@@ -10,12 +10,14 @@
     answer.time.microseconds, answer.limiter.resource
     print(answer)
 
-Neither CUDA nor torch is needed.
+Neither CUDA nor torch is needed. `gputomo.triton` compiles Triton's kernels for described GPUs and prunes
+configurations of `@triton.autotune`.
 """
 
 from __future__ import annotations
 
 from importlib import metadata as _metadata
+from typing import TYPE_CHECKING, Any
 
 from .answers import Answer
 from .arguments import Buffer, Parameter
@@ -25,6 +27,9 @@ from .launches import Capture, CapturedLaunch, Launch, predict_many
 from .machines import Diff, Leaf, Machine, diff, load, names
 from .scanning import executable, scan
 
+if TYPE_CHECKING:
+    from . import triton
+
 try:
     __version__ = _metadata.version("gputomo")
 except _metadata.PackageNotFoundError:  # runs from the folder where it was built
@@ -33,5 +38,13 @@ except _metadata.PackageNotFoundError:  # runs from the folder where it was buil
 __all__ = [
     "Answer", "Buffer", "Capture", "CapturedKernel", "CapturedLaunch", "DeviceError", "Diff", "Error", "InputError",
     "Kernel", "Launch", "Leaf", "Machine", "Parameter", "TimeLimitError", "UnknownLeafError", "diff", "executable",
-    "kernel", "load", "names", "predict_many", "scan",
+    "kernel", "load", "names", "predict_many", "scan", "triton",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "triton":
+        import importlib
+
+        return importlib.import_module(".triton", __name__)
+    raise AttributeError(f"module 'gputomo' has no attribute '{name}'")

@@ -1,0 +1,278 @@
+"""Triton without a GPU: compiles kernels for described GPUs, and ranks configurations of `@triton.autotune`.
+
+    prune = gputomo.triton.early_config_prune(jit_kernel, "h200", keep=0.25)
+    kernel = triton.autotune(configs, key=["n"], prune_configs_by={"early_config_prune": prune})(jit_kernel)
+
+The remaining configurations are timed by Triton where there is a GPU. Triton is imported when something is compiled.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ._frames import library
+from .arguments import HostCopies, is_array, type_of_array
+from .errors import Error, InputError
+from .kernels import Kernel, kernel
+from .launches import Launch, predict_many
+from .machines import Machine, MachineLike, load
+
+__all__ = ["PredictionWarning", "compile", "early_config_prune", "launch", "perf_model"]
+
+_ALIGNMENT = 16
+"""Bytes, and for whole numbers a factor, that Triton compiles for where an argument has it."""
+_EQUAL = 1e-3
+"""Predictions that differ by less than this share are equal: they differ by less than measurements do."""
+_NOT_OPTIONS = ("grid", "warmup", "stream", "device", "device_type", "do_not_specialize")
+
+
+class PredictionWarning(UserWarning):
+    """A configuration could not be predicted and is kept. The message says why."""
+
+
+def _jit_function(fn: Any) -> tuple[Any, list[Mapping[str, Callable[[Mapping[str, Any]], Any]]]]:
+    """The function that @triton.jit made, with the heuristics around it, the outermost first."""
+    heuristics = []
+    if inspect.isfunction(fn) and not inspect.signature(fn).parameters:
+        fn = fn()
+    while not hasattr(fn, "params"):
+        if not hasattr(fn, "fn"):
+            raise InputError(f"{fn!r}: is no Triton kernel; expected a function with @triton.jit")
+        if isinstance(getattr(fn, "values", None), Mapping):
+            heuristics.append(fn.values)
+        fn = fn.fn
+    return fn, heuristics
+
+
+def _type_of(value: Any, parameter: Any) -> str:
+    """The type of an argument as Triton's signature has it."""
+    name = parameter.name
+    annotation = getattr(parameter, "annotation_type", None)
+    if isinstance(annotation, str) and annotation and not is_array(value):
+        return annotation
+    if value is None:
+        return "constexpr"
+    if hasattr(value, "dtype") and (is_array(value) or hasattr(value, "data_ptr")):
+        kind = type_of_array(value)
+        return f"*{'k' if getattr(parameter, 'is_const', False) else ''}{kind}"
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, bool):
+        return "u1"
+    if isinstance(value, int):
+        if -(1 << 31) <= value < 1 << 31:
+            return "i32"
+        if -(1 << 63) <= value < 1 << 63:
+            return "i64"
+        return "u64"
+    if isinstance(value, float):
+        return "fp32"
+    raise InputError(f"argument {name}: found {type(value).__name__}; expected an array or a number")
+
+
+def _is_aligned(value: Any) -> bool:
+    if is_array(value):
+        if hasattr(value, "data_ptr"):
+            return bool(value.data_ptr() % _ALIGNMENT == 0)
+        return bool(value.__array_interface__["data"][0] % _ALIGNMENT == 0)
+    return isinstance(value, int) and not isinstance(value, bool) and value % _ALIGNMENT == 0
+
+
+def _bound(fn: Any, args: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All arguments of the kernel by name, with defaults."""
+    names = [p.name for p in fn.params]
+    if isinstance(args, Mapping):
+        bound = dict(args)
+    else:
+        if len(args) > len(names):
+            raise InputError(f"{fn.__name__}: found {len(args)} arguments; expected at most {len(names)}")
+        bound = dict(zip(names, args))
+    bound.update({name: value for name, value in given.items() if name in names})
+    for p in fn.params:
+        if p.name not in bound and getattr(p, "has_default", False):
+            bound[p.name] = p.default
+    missing = [name for name in names if name not in bound]
+    if missing:
+        raise InputError(f"{fn.__name__}: has no argument for {', '.join(missing)}")
+    return {name: bound[name] for name in names}
+
+
+def _source(fn: Any, bound: Mapping[str, Any]) -> Any:
+    """What Triton compiles, specialized as a launch with these arguments would be."""
+    compiler = library("triton.compiler", "triton", "gputomo.triton")
+    signature: dict[str, str] = {}
+    constants: dict[tuple[int, ...], Any] = {}
+    attributes: dict[tuple[int, ...], Any] = {}
+    for i, p in enumerate(fn.params):
+        value = bound[p.name]
+        kind = "constexpr" if p.is_constexpr else _type_of(value, p)
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        specializes = not getattr(p, "do_not_specialize", False)
+        if kind != "constexpr" and whole and value == 1 and specializes:
+            kind = "constexpr"
+        signature[p.name] = kind
+        if kind == "constexpr":
+            constants[(i,)] = value
+        elif specializes and not getattr(p, "do_not_specialize_on_alignment", False) and _is_aligned(value):
+            attributes[(i,)] = [["tt.divisibility", _ALIGNMENT]]
+    return compiler.ASTSource(fn, signature, constants, attributes)
+
+
+def _options(fn: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    names = {p.name for p in fn.params}
+    return {k: v for k, v in given.items() if k not in names and k not in _NOT_OPTIONS and v is not None}
+
+
+def compile(fn: Any, args: Any, machine: MachineLike, **options: Any) -> Kernel:
+    """Compiles a function with `@triton.jit` for a described GPU, which need not be there.
+
+    `args` are the arguments of the launch, in order or by name, with `constexpr` ones among them or in `options`.
+    Types, alignments and whole numbers that are 1 are compiled in, as Triton does for a launch. `options` are also
+    those of Triton, such as `num_warps` and `num_stages`.
+
+    Raises InputError where an argument is missing, ImportError without Triton, and what Triton's compiler raises.
+    """
+    function, heuristics = _jit_function(fn)
+    return _compiled(function, heuristics, args, load(machine), options)[0]
+
+
+def _compiled(
+    fn: Any, heuristics: Sequence[Mapping[str, Any]], args: Any, machine: Machine, given: Mapping[str, Any]
+) -> tuple[Kernel, dict[str, Any]]:
+    triton = library("triton", "triton", "gputomo.triton")
+    backends = library("triton.backends.compiler", "triton", "gputomo.triton")
+    given = dict(given)
+    for values in heuristics:
+        named = dict(args) if isinstance(args, Mapping) else dict(zip([p.name for p in fn.params], args))
+        for name, choose in values.items():
+            given[name] = choose({**named, **given})
+    bound = _bound(fn, args, given)
+    target = backends.GPUTarget("cuda", machine.compute_capability, 32)
+    compiled = triton.compile(_source(fn, bound), target=target, options=_options(fn, given))
+    return kernel(compiled), bound
+
+
+def launch(fn: Any, grid: Any, args: Any, machine: MachineLike, **options: Any) -> Launch:
+    """Compiles a kernel as `compile()` does, and returns its launch. `grid` is as in `fn[grid]`: whole numbers, or a
+    function of the arguments by name."""
+    function, heuristics = _jit_function(fn)
+    return _launch(function, heuristics, grid, args, load(machine), options, HostCopies())
+
+
+def _launch(
+    fn: Any,
+    heuristics: Sequence[Mapping[str, Any]],
+    grid: Any,
+    args: Any,
+    machine: Machine,
+    given: Mapping[str, Any],
+    copies: HostCopies,
+) -> Launch:
+    made, bound = _compiled(fn, heuristics, args, machine, given)
+    blocks = grid(bound) if callable(grid) else grid
+    return made._launch(blocks, {name: bound[name] for name in bound}, None, None, copies)
+
+
+def _grid_of(kwargs: Mapping[str, Any]) -> Any:
+    if "grid" not in kwargs:
+        raise InputError("Triton passed no grid; expected a call as kernel[grid](...)")
+    return kwargs["grid"]
+
+
+class _Ranker:
+    """Predicts configurations of one kernel."""
+
+    def __init__(self, fn: Any, machine: MachineLike, options: Mapping[str, Any]) -> None:
+        self._fn = fn
+        self._machine = machine
+        self._options = options
+
+    def milliseconds(
+        self, configs: Sequence[Mapping[str, Any]], named: Mapping[str, Any], kwargs: Mapping[str, Any]
+    ) -> list[float | None]:
+        """None where a configuration cannot be predicted, with a warning."""
+        fn, heuristics = _jit_function(self._fn)
+        machine = load(self._machine)
+        copies = HostCopies()
+        launches: list[Launch | None] = []
+        for config in configs:
+            try:
+                grid = _grid_of(kwargs)
+                given = {**kwargs, **config}
+                launches.append(_launch(fn, heuristics, grid, named, machine, given, copies))
+            except ImportError:
+                raise
+            except Exception as error:  # Triton's compiler raises errors of many kinds
+                self._warn(fn, config, error)
+                launches.append(None)
+        made = [one for one in launches if one is not None]
+        answers = iter(predict_many(made, machine, return_errors=True, progress=False, **self._options))
+        times: list[float | None] = []
+        for config, one in zip(configs, launches):
+            answer = next(answers) if one is not None else None
+            if isinstance(answer, Error):
+                self._warn(fn, config, answer)
+                answer = None
+            times.append(answer.microseconds / 1000 if answer is not None else None)
+        return times
+
+    def _warn(self, fn: Any, config: Mapping[str, Any], error: Exception) -> None:
+        shown = ", ".join(f"{name}={value}" for name, value in config.items())
+        text = f"{fn.__name__}({shown}) cannot be predicted and is kept: {error}"
+        warnings.warn(text, PredictionWarning, stacklevel=5)
+
+
+def perf_model(fn: Any, machine: MachineLike, **options: Any) -> Callable[..., float]:
+    """A function for `prune_configs_by={"perf_model": ..., "top_k": ...}` of `@triton.autotune`.
+
+    `fn` is the function with `@triton.jit`, or a function without parameters that returns it, for use in a decorator
+    above it. `options` are those of `predict_many()`, such as `caches="warm"`.
+
+    The function returns predicted milliseconds. A configuration that cannot be predicted, which a PredictionWarning
+    says, gets minus infinity, so that Triton keeps and times it. Triton cuts at `top_k`, also between configurations
+    that are equally good: `early_config_prune()` keeps these together, and predicts several at a time.
+    """
+    ranker = _Ranker(fn, machine, options)
+
+    def model(**kwargs: Any) -> float:
+        function, _ = _jit_function(fn)
+        names = {p.name for p in function.params}
+        named = {name: value for name, value in kwargs.items() if name in names}
+        others = {name: value for name, value in kwargs.items() if name not in names}
+        time = ranker.milliseconds([others], named, {"grid": _grid_of(kwargs)})[0]
+        return -math.inf if time is None else time
+
+    return model
+
+
+def early_config_prune(
+    fn: Any, machine: MachineLike, keep: float | int = 0.25, **options: Any
+) -> Callable[..., list[Any]]:
+    """A function for `prune_configs_by={"early_config_prune": ...}` of `@triton.autotune`.
+
+    It keeps the configurations that are predicted to be fastest: the share `keep`, rounded up, or with an int so many.
+    Configurations that are as fast as the last one of these, to a thousandth, are kept too, and so are those that
+    cannot be predicted, which a PredictionWarning says. The order of configurations stays.
+
+    `fn` is the function with `@triton.jit`, or a function without parameters that returns it. `options` are those of
+    `predict_many()`. Raises InputError where `keep` is neither a share from 0 to 1 nor a positive int.
+    """
+    is_count = isinstance(keep, int)
+    if isinstance(keep, bool) or not (keep >= 1 if is_count else 0 < keep <= 1):
+        raise InputError(f"keep {keep!r}: expected a share above 0 and at most 1.0, or a whole number from 1")
+    ranker = _Ranker(fn, machine, options)
+
+    def prune(configs: list[Any], named_args: Mapping[str, Any], **kwargs: Any) -> list[Any]:
+        times = ranker.milliseconds([config.all_kwargs() for config in configs], named_args, kwargs)
+        known = sorted(time for time in times if time is not None)
+        if not known:
+            return list(configs)
+        count = min(int(keep) if is_count else math.ceil(keep * len(configs)), len(known))
+        limit = known[count - 1] * (1 + _EQUAL)
+        return [config for config, time in zip(configs, times) if time is None or time <= limit]
+
+    return prune
