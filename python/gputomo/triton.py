@@ -254,9 +254,9 @@ def early_config_prune(
 ) -> Callable[..., list[Any]]:
     """A function for `prune_configs_by={"early_config_prune": ...}` of `@triton.autotune`.
 
-    It keeps the configurations that are predicted to be fastest: the share `keep`, rounded up, or with an int so many.
-    Configurations that are as fast as the last one of these, to a thousandth, are kept too, and so are those that
-    cannot be predicted, which a PredictionWarning says. The order of configurations stays.
+    It keeps the configurations that are predicted to be fastest: the share `keep` of them, rounded up, or with an int
+    that number. Configurations that are as fast as the last one of these, to a thousandth, are kept too, and so are
+    those that cannot be predicted, which a PredictionWarning says. The order of configurations stays.
 
     `fn` is the function with `@triton.jit`, or a function without parameters that returns it. `options` are those of
     `predict_many()`. Raises InputError where `keep` is neither a share from 0 to 1 nor a positive int.
