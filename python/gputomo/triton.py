@@ -189,7 +189,7 @@ class _Ranker:
     def __init__(self, fn: Any, machine: MachineLike, options: Mapping[str, Any]) -> None:
         self._fn = fn
         self._machine = machine
-        self._options = options
+        self._options = {"caches": "cold", **options}  # else the time with warm ones is predicted, too
 
     def milliseconds(
         self, configs: Sequence[Mapping[str, Any]], named: Mapping[str, Any], kwargs: Mapping[str, Any]

@@ -2,10 +2,12 @@
 
 import functools
 import math
+import sys
 import unittest
 import warnings
 
 import gputomo
+from paths import ROOT
 
 try:
     import numpy
@@ -14,6 +16,9 @@ try:
     from triton.compiler import ASTSource
 
     from tuned_kernels import gather, scale, softmax
+
+    sys.path.insert(0, str(ROOT / "python/examples"))
+    import rank_configurations
 except ImportError as error:
     raise unittest.SkipTest(f"{error.name} is not installed") from error
 
@@ -138,6 +143,31 @@ class Compiling(unittest.TestCase):
         )
         self.assertEqual(launch.grid, (4, 1, 1))
         numpy.testing.assert_array_equal(launch.simulate("h200", outputs=True).outputs["out"], 3 * whole[1:])
+
+
+class Example(unittest.TestCase):
+    """The kernels of python/examples, whose configurations are ranked."""
+
+    def test_kernels_compute_what_they_should(self):
+        x = numpy.random.default_rng(2).standard_normal((5, 300), dtype=numpy.float32)
+        out = numpy.zeros_like(x)
+        launch = gputomo.triton.launch(
+            rank_configurations.softmax, 3, [out, x, 5, 300], "h200", GROUP=2, CHUNK=128, num_warps=2
+        )
+        exponents = numpy.exp(x - x.max(1, keepdims=True))
+        found = launch.simulate("h200", outputs=True).outputs["out"]
+        numpy.testing.assert_allclose(found, exponents / exponents.sum(1, keepdims=True), rtol=1e-4)
+        launch = gputomo.triton.launch(
+            rank_configurations.stencil, (5, 3), [out, x, 5, 300, 0.5, 0.125], "h200", TALL=2, WIDE=64, num_warps=1
+        )
+        padded = numpy.pad(x, 1)
+        sides = padded[:-2, 1:-1] + padded[2:, 1:-1] + padded[1:-1, :-2] + padded[1:-1, 2:]
+        found = launch.simulate("h200", outputs=True).outputs["out"]
+        numpy.testing.assert_allclose(found, 0.5 * x + 0.125 * sides, rtol=1e-5, atol=1e-6)
+
+    def test_there_are_fifty_configurations_of_each(self):
+        for configs in (rank_configurations.softmax_configs(), rank_configurations.stencil_configs()):
+            self.assertEqual(len({tuple(config.items()) for config in configs}), 50)
 
 
 class Tensors(unittest.TestCase):
