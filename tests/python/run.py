@@ -4,11 +4,16 @@
 Usage: run.py MODULE
 """
 
+import importlib
 import sys
 import unittest
 
-program = unittest.main(module=sys.argv[1], argv=sys.argv[:1], exit=False)
-result = program.result
+try:
+    module = importlib.import_module(sys.argv[1])
+except unittest.SkipTest as skip:
+    print("skipped:", skip)
+    sys.exit(77)
+result = unittest.main(module=module, argv=sys.argv[:1], exit=False).result
 if result.wasSuccessful() and result.skipped and len(result.skipped) == result.testsRun:
     print("skipped:", ", ".join(sorted({reason for _, reason in result.skipped})))
     sys.exit(77)
