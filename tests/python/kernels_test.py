@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import typing
 import unittest
 import unittest.mock
 
@@ -66,36 +67,42 @@ class OfCubins(unittest.TestCase):
         self.assertEqual(answer.limiter.resource, told["limiter"])
         self.assertEqual(answer.work.dram_bytes, told["counters"]["dram_bytes"])
         shown = subprocess.run(command[:-1], capture_output=True, text=True, check=True).stdout
-        self.assertEqual(str(answer).split(), shown.split())
+        self.assertTrue(shown.startswith(str(answer)))
+        self.assertIn(answer.limiter.resource, str(answer))
 
     def test_answer_has_a_field_for_each_row(self):
-        launch = copy(1)
-        gpu = gputomo.load("h200")._described_gpu()
-        rows = gputomo._core.simulate(launch._core_launch(90), gpu, 1, 60000, None, "cold", False, False, None)
-        rows.update(gputomo._core.predict(launch._core_launch(90), gpu, 1, 60000, None, None))
+        core, gpu = copy(1)._core_launch(90), gputomo.load("h200")._described_gpu()
+        both = [
+            gputomo._core.simulate(core, gpu, 1, 60000, None, "cold", False, False, None),
+            gputomo._core.predict(core, gpu, 1, 60000, None, None),
+        ]
+
+        def class_in(hint):
+            inner = [class_in(one) for one in typing.get_args(hint)]
+            return hint if dataclasses.is_dataclass(hint) else next((one for one in inner if one), None)
+
+        def parts(hint, value):
+            if value is None or not class_in(hint):
+                return []
+            if isinstance(value, list):
+                return value
+            return value.values() if "Mapping" in str(hint) else [value]
 
         def compare(cls, rows):
             own = {f.name for f in dataclasses.fields(cls) if not f.name.startswith("_") and f.name != "outputs"}
             self.assertEqual(own, set(rows), cls.__name__)
-            hints = answers._hints(cls)
+            compared.add(cls)
             for name, value in rows.items():
-                inner = next(
-                    (
-                        one
-                        for one in (hints.get(name), *getattr(hints.get(name), "__args__", ()))
-                        if dataclasses.is_dataclass(one)
-                    ),
-                    None,
-                )
-                for one in (
-                    value if isinstance(value, list) else value.values() if name == "caches" and inner else [value]
-                ):
-                    if inner and isinstance(one, dict):
-                        compare(inner, one)
+                hint = answers._hints(cls)[name]
+                for one in parts(hint, value):
+                    compare(class_in(hint), one)
 
-        compare(
-            answers.Answer, {name: value for name, value in rows.items() if name not in ("text", "json", "outputs")}
-        )
+        compared = set()
+        for rows in both:
+            own = {name: value for name, value in rows.items() if name not in ("text", "json", "outputs")}
+            compare(answers.Answer, own)
+        every = {one for one in vars(answers).values() if dataclasses.is_dataclass(one)}
+        self.assertEqual(every - compared, {answers.BufferDifference, answers.NumberDifference})
 
     def test_answer_is_frozen_and_shows_itself(self):
         answer = copy().predict("h200")
