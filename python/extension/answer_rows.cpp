@@ -17,6 +17,16 @@ static nb::dict rows_of(const LaunchShape& shape) {
         .row("grid", std::array{shape.grid.x, shape.grid.y, shape.grid.z})
         .row("block", std::array{shape.block.x, shape.block.y, shape.block.z})
         .row("dynamic_shared_bytes", shape.dynamic_shared_bytes)
+        .row("shared_bytes", shape.shared_bytes)
+        .row("registers_per_thread", shape.registers_per_thread)
+        .dict();
+}
+
+static nb::dict rows_of(const Interval& interval) {
+    return Rows()
+        .row("low_cycles", interval.low)
+        .row("high_cycles", interval.high)
+        .row("basis", interval.basis)
         .dict();
 }
 
@@ -34,6 +44,7 @@ static nb::dict rows_of(const Time& time) {
     return Rows()
         .row("cycles", time.cycles)
         .row("microseconds", time.microseconds)
+        .row("interval", time.interval)
         .row("launch_cycles", time.launch_cycles)
         .row("warm_cycles", time.warm_cycles)
         .dict();
@@ -43,11 +54,16 @@ static nb::dict rows_of(const Bound& bound) {
     return Rows().row("resource", bound.resource).row("cycles", bound.cycles).dict();
 }
 
+static nb::dict rows_of(const TimePart& part) {
+    return Rows().row("what", part.what).row("cycles", part.cycles).dict();
+}
+
 static nb::dict rows_of(const Limiter& limiter) {
     return Rows()
         .row("resource", limiter.resource)
         .row("latency_cycles", limiter.latency_cycles)
         .row("bounds", limiter.bounds)
+        .row("parts", limiter.parts)
         .row("used_sm", limiter.used_sm)
         .row("used_l1", limiter.used_l1)
         .row("used_l2", limiter.used_l2)
@@ -64,6 +80,8 @@ static nb::dict rows_of(const Occupancy& occupancy) {
         .row("limited_by", occupancy.limited_by)
         .row("waves", occupancy.waves)
         .row("needed_warps_per_sm", occupancy.needed_warps)
+        .row("achieved_warps_per_sm", occupancy.achieved_warps_per_sm)
+        .row("tail_share", occupancy.tail_share)
         .dict();
 }
 
@@ -91,7 +109,51 @@ static nb::dict rows_of(const Work& work) {
         .row("footprint_read_bytes", work.footprint_read_bytes)
         .row("footprint_written_bytes", work.footprint_written_bytes)
         .row("footprint_exact", work.footprint_exact)
+        .row("flop", work.flop)
         .row("caches", work.caches)
+        .dict();
+}
+
+static nb::dict rows_of(const Rate& rate) {
+    return Rows()
+        .row("what", rate.what)
+        .row("per_second", rate.per_second)
+        .row("ceiling_per_second", rate.ceiling)
+        .dict();
+}
+
+static nb::dict rows_of(const Roofline& roofline) {
+    return Rows()
+        .row("type", roofline.type)
+        .row("flop_per_second", roofline.flop_per_second)
+        .row("flop_per_second_ceiling", roofline.flop_per_second_ceiling)
+        .row("dram_bytes_per_second", roofline.dram_bytes_per_second)
+        .row("dram_bytes_per_second_ceiling", roofline.dram_bytes_per_second_ceiling)
+        .row("flop_per_byte", roofline.flop_per_byte)
+        .dict();
+}
+
+static nb::dict rows_of(const Advice::Instruction& instruction) {
+    return Rows().row("address_bytes", instruction.address).row("text", instruction.text).dict();
+}
+
+static nb::dict rows_of(const Advice& advice) {
+    return Rows()
+        .row("id", advice.id)
+        .row("change", advice.change)
+        .row("factor", advice.factor)
+        .row("instructions", advice.instructions)
+        .dict();
+}
+
+static nb::dict rows_of(const Sensitivity& sensitivity) {
+    return Rows()
+        .row("path", sensitivity.path)
+        .row("value", sensitivity.value)
+        .row("evidence", sensitivity.evidence)
+        .row("larger_cycles", sensitivity.larger_cycles)
+        .row("smaller_cycles", sensitivity.smaller_cycles)
+        .row("elasticity", sensitivity.elasticity)
         .dict();
 }
 
@@ -146,7 +208,13 @@ nanobind::dict rows_of(const answer::Answer& answer) {
         .row("limiter", answer.limiter)
         .row("occupancy", answer.occupancy)
         .row("work", answer.work)
+        .row("flop_rates", answer.flop_rates)
+        .row("byte_rates", answer.byte_rates)
+        .row("roofline", answer.roofline)
+        .row("summary", answer.summary)
         .row("hot", answer.hot)
+        .row("advice", answer.advice)
+        .row("sensitivity", answer.sensitivity)
         .row("differences", answer.differences)
         .row("assumptions", answer.assumptions)
         .row("warnings", answer.warnings)

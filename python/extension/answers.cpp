@@ -46,13 +46,14 @@ nb::dict rows_with_texts(const Answer& answer) {
 }
 
 nb::dict predict(const HeldLaunch& held, const DescribedGpu& gpu, std::uint64_t seed, std::int64_t time_limit_ms,
-                 const std::optional<std::string>& caches, const Stop* stop) {
+                 const std::optional<std::string>& caches, bool advise, const Stop* stop) {
     const launch::Sampling sampling{.seed = seed, .time_limit = std::chrono::milliseconds(time_limit_ms)};
     const auto at_start = caches_of(caches, true);
     Answer answer;
     without_lock(stop, [&] {
         gpu.check(held.launch, true);
-        answer = answer::predict(held.launch, gpu.gpu(), sampling, at_start);
+        answer = answer::predict(held.launch, gpu.gpu(), sampling, at_start,
+                                 advise ? answer::Advising::tried : answer::Advising::none);
     });
     return rows_with_texts(answer);
 }
@@ -87,7 +88,7 @@ nb::dict simulate(const HeldLaunch& held, const DescribedGpu& gpu, std::uint64_t
 void bind_answers(nb::module_& module) {
     nb::class_<Stop>(module, "Stop").def(nb::init<>()).def("set", &Stop::set);
     module.def("predict", predict, nb::arg("launch"), nb::arg("gpu"), nb::arg("seed"), nb::arg("time_limit_ms"),
-               nb::arg("caches").none(), nb::arg("stop").none());
+               nb::arg("caches").none(), nb::arg("advise"), nb::arg("stop").none());
     module.def("simulate", simulate, nb::arg("launch"), nb::arg("gpu"), nb::arg("seed"), nb::arg("time_limit_ms"),
                nb::arg("sample_above").none(), nb::arg("caches").none(), nb::arg("compares"), nb::arg("outputs"),
                nb::arg("stop").none());

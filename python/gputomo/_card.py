@@ -49,6 +49,8 @@ def _rows(answer: Answer) -> list[tuple[str, str]]:
     rows.append(
         ("Work", f"{quantity(work.warp_instructions, '')} warp instructions, {quantity(work.dram_bytes, 'B')} of DRAM")
     )
+    for advice in answer.advice or ():
+        rows.append((f"{advice.factor:.2f} times faster", advice.change))
     return rows
 
 
@@ -85,6 +87,7 @@ def card(answer: Answer) -> str:
         f"<div style='{_STYLE}'><div><b>{escape(answer.launch.kernel)}</b> on {escape(answer.gpu)}</div>"
         f"<div style='font-size:1.6em'>{answer.time.microseconds:,.2f} µs "
         f"<span style='font-size:0.6em'>{answer.time.cycles:,.0f} cycles, {did}, {escape(answer.caches)} caches</span>"
-        f"</div><table style='border-collapse:collapse'>{rows}</table>{_bars(answer)}{warnings}"
+        f"</div><p style='margin:0.3em 0'>{escape(answer.summary)}</p>"
+        f"<table style='border-collapse:collapse'>{rows}</table>{_bars(answer)}{warnings}"
         f"{details if assumed else ''}</div>"
     )

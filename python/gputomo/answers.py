@@ -19,17 +19,24 @@ from ._frames import Columns, to_arrow, to_pandas, to_polars
 from .errors import InputError
 
 __all__ = [
+    "Advice",
+    "AdvisedInstruction",
     "Answer",
     "BufferDifference",
     "Bound",
     "CacheAccesses",
     "Coverage",
     "HotInstruction",
+    "Interval",
     "LaunchShape",
     "Limiter",
     "NumberDifference",
     "Occupancy",
+    "Rate",
+    "Roofline",
+    "Sensitivity",
     "Time",
+    "TimePart",
     "Work",
 ]
 
@@ -48,6 +55,19 @@ class LaunchShape:
     """Threads of a block in x, y and z."""
     dynamic_shared_bytes: int
     """Of a block."""
+    shared_bytes: int | None
+    """That a block takes of its SM: static, dynamic, and what the system keeps."""
+    registers_per_thread: int | None
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where 90% of the measured times would lie, by how far the method was off for other kernels."""
+
+    low_cycles: float
+    high_cycles: float
+    basis: str
+    """Which kernels, on which GPU, and how far off 90% of them were."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +91,8 @@ class Time:
     cycles: float
     microseconds: float
     """At the clock of the description."""
+    interval: Interval | None
+    """None where no errors are published for this GPU, or they do not hold for this launch, as a warning says."""
     launch_cycles: float | None
     """The part of `cycles` before the first block starts and after the last one ends. None where the description does
     not say; `cycles` then has no such part."""
@@ -87,6 +109,14 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class TimePart:
+    """A part of the launch's time."""
+
+    what: str
+    cycles: float
+
+
+@dataclass(frozen=True)
 class Limiter:
     """What limits the launch."""
 
@@ -96,6 +126,8 @@ class Limiter:
     """The launch would take if nothing were ever busy."""
     bounds: tuple[Bound, ...]
     """Largest first."""
+    parts: tuple[TimePart, ...]
+    """Where the time goes: the largest of `bounds`, and what the launch takes beyond it. The sum is the time."""
     used_sm: float
     """Share, from 0 to 1, of what the whole GPU can do at most, by unit as a profiler groups them."""
     used_l1: float
@@ -115,6 +147,10 @@ class Occupancy:
     """Blocks of the grid over those that the GPU holds at once."""
     needed_warps_per_sm: float | None
     """For the latency not to limit."""
+    achieved_warps_per_sm: float | None
+    """Mean warps of an SM that has blocks, over the time from its first block to the end of its last one."""
+    tail_share: float | None
+    """Share of the GPU's places for blocks that are empty in the last wave, of the places in all waves."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +188,74 @@ class Work:
     footprint_written_bytes: float | None
     footprint_exact: bool
     """All blocks were executed."""
+    flop: Mapping[str, float] | None
+    """Floating-point operations by type: `f16`, `bf16`, `f32`, `f64`, and `tensor f16` and so on for matrix products.
+    A fused multiply-add counts as two. None where they were not counted."""
     caches: Mapping[str, CacheAccesses]
     """By key of the description; empty where they were not counted."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What moves or is computed in a second, beside what the description says can be."""
+
+    what: str
+    """`f32`, `registers from L1`, `L1 from L2`, `L2 to DRAM`"""
+    per_second: float
+    """Operations or bytes."""
+    ceiling_per_second: float | None
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """The two ceilings of a launch: what its instructions can compute, and what DRAM can move for them."""
+
+    type: str
+    """Of most of the launch's operations; `f32` where it has none."""
+    flop_per_second: float | None
+    flop_per_second_ceiling: float | None
+    dram_bytes_per_second: float
+    dram_bytes_per_second_ceiling: float | None
+    flop_per_byte: float | None
+    """Operations for each byte of DRAM."""
+
+
+@dataclass(frozen=True)
+class AdvisedInstruction:
+    """An instruction that an advice concerns."""
+
+    address_bytes: int
+    """From the kernel's first instruction."""
+    text: str
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A change that would make the launch faster, by the model that predicted it."""
+
+    id: str
+    change: str
+    """In words."""
+    factor: float
+    """Time of the launch over its time with the change."""
+    instructions: tuple[AdvisedInstruction, ...]
+    """Some of those that it concerns."""
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How an answer depends on one number of the description."""
+
+    path: str
+    value: str
+    """With its unit."""
+    evidence: str
+    larger_cycles: float
+    """Of the launch, where the number is a tenth larger."""
+    smaller_cycles: float
+    """Where it is a tenth smaller."""
+    elasticity: float
+    """Relative change of the time over that of the number, negative where time falls."""
 
 
 @dataclass(frozen=True)
@@ -215,8 +317,19 @@ class Answer:
     limiter: Limiter | None
     occupancy: Occupancy | None
     work: Work
+    flop_rates: tuple[Rate, ...]
+    """Operations by type; empty where they were not counted."""
+    byte_rates: tuple[Rate, ...]
+    """Each way that was counted."""
+    roofline: Roofline
+    summary: str
+    """What takes the time, in one or two sentences."""
     hot: tuple[HotInstruction, ...]
     """Longest waits first; empty where they were not found."""
+    advice: tuple[Advice, ...] | None
+    """Best first. None where changes were not tried, empty where none would help."""
+    sensitivity: tuple[Sensitivity, ...] | None
+    """Largest first. None where that was not looked for."""
     differences: tuple[BufferDifference, ...] | None
     """Where memory differs from what the recorded GPU left; None where that was not asked for."""
     assumptions: tuple[str, ...]

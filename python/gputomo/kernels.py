@@ -146,6 +146,7 @@ class Kernel:
         block: int | Sequence[int] | None = None,
         shared_bytes: int | None = None,
         caches: str | None = None,
+        advise: bool = False,
         seed: int = 1,
         time_limit_seconds: float = 60.0,
     ) -> Answer:
@@ -155,7 +156,7 @@ class Kernel:
         `Launch.predict()`. PTX is compiled with the ptxas on the PATH or the one that Triton has.
         """
         return self.launch(grid, args, block=block, shared_bytes=shared_bytes).predict(
-            machine, caches=caches, seed=seed, time_limit_seconds=time_limit_seconds
+            machine, caches=caches, advise=advise, seed=seed, time_limit_seconds=time_limit_seconds
         )
 
     def simulate(

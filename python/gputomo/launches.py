@@ -70,6 +70,7 @@ class Launch:
         machine: MachineLike,
         *,
         caches: str | None = None,
+        advise: bool = False,
         seed: int = 1,
         time_limit_seconds: float = 60.0,
         _stop: _core.Stop | None = None,
@@ -78,7 +79,9 @@ class Launch:
 
         `machine` is a Machine, the name of a description that the package has, or a file. `caches` says what the L2
         holds when the launch begins: `cold` (nothing) or `warm` (what the launch itself leaves). By default it is
-        cold, and `time.warm_cycles` is the time with warm ones where both differ. `seed` chooses the sampled blocks.
+        cold, and `time.warm_cycles` is the time with warm ones where both differ. `advise` tries changes that
+        might make the launch faster (`advice`), as the command line does, which takes several times as long. `seed`
+        chooses the sampled blocks.
         `time_limit_seconds` ends the sampling.
 
         Other threads run meanwhile. Ctrl-C raises KeyboardInterrupt. Raises InputError where the launch or the
@@ -86,7 +89,9 @@ class Launch:
         time.
         """
         gpu = load(machine)._described_gpu()
-        rows = _core.predict(self._core_launch(gpu.sm()), gpu, seed, _milliseconds(time_limit_seconds), caches, _stop)
+        rows = _core.predict(
+            self._core_launch(gpu.sm()), gpu, seed, _milliseconds(time_limit_seconds), caches, advise, _stop
+        )
         return answer_of(rows, None, self._marshalled.assumptions, self._marshalled.warnings)
 
     def simulate(
