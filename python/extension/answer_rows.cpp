@@ -23,11 +23,7 @@ static nb::dict rows_of(const LaunchShape& shape) {
 }
 
 static nb::dict rows_of(const Interval& interval) {
-    return Rows()
-        .row("low_cycles", interval.low)
-        .row("high_cycles", interval.high)
-        .row("basis", interval.basis)
-        .dict();
+    return Rows().row("low_cycles", interval.low).row("high_cycles", interval.high).row("basis", interval.basis).dict();
 }
 
 static nb::dict rows_of(const Coverage& coverage) {

@@ -40,6 +40,7 @@ static nanobind::dict rows_of(const KernelCode& code) {
         .row("static_shared_bytes", code.static_shared_bytes)
         .row("stack_bytes", code.stack_bytes)
         .row("max_threads", code.max_threads)
+        .row("block", code.block)
         .dict();
 }
 

@@ -323,6 +323,7 @@ def _of_code(code: bytes, origin: str, name: str | None) -> Kernel:
         code=code,
         origin=origin,
         parameters=_parameters_of(facts),
+        block=None if facts["block"] is None else three(facts["block"], "block"),
         registers=facts["registers"],
         static_shared_bytes=facts["static_shared_bytes"],
     )

@@ -55,7 +55,8 @@ KernelCode code_in_cubin(const sass::Cubin& cubin, const std::string& name) {
                     .sm = cubin.sm().value_or(0),
                     .registers = info.registers,
                     .stack_bytes = info.stack_bytes,
-                    .max_threads = info.max_threads};
+                    .max_threads = info.max_threads,
+                    .block = info.block};
     for (const auto& parameter : info.parameters)
         code.parameters.push_back({.offset = parameter.offset, .bytes = parameter.bytes});
     if (const auto* const shared = cubin.section(".nv.shared." + name)) code.static_shared_bytes = shared->size;

@@ -1,7 +1,9 @@
 // What the code of a kernel says of it, for whoever makes a launch without a program that launches it.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +26,8 @@ struct KernelCode {
     std::uint64_t static_shared_bytes = 0;  ///< of a block, with what the system keeps; 0 in PTX
     std::uint64_t stack_bytes = 0;          ///< of a thread; 0 in PTX
     int max_threads = 0;                    ///< most threads of a block that the code allows; 0: it does not say
+    /// The only size of a block that machine code is for, in x, y and z; nullopt where any will do, and in PTX.
+    std::optional<std::array<std::uint32_t, 3>> block{};
 };
 
 /// The names of the kernels in a cubin or PTX. `origin` begins messages. Throws InputError where the code is neither.

@@ -150,6 +150,15 @@ class OfCubins(unittest.TestCase):
         with self.assertRaisesRegex(gputomo.InputError, "for sm_75.*expected machine code for sm_90"):
             other.launch(1, [gputomo.Buffer(4096)] * len(other.parameters), block=32).predict("h200")
 
+    def test_the_size_of_a_block_comes_from_the_code(self):
+        scatter = gputomo.kernel(ROOT / "tests/data/cubin/triton_scatter.sm_90a.cubin")
+        self.assertEqual(scatter.block[1:], (1, 1))
+        self.assertIsNone(gputomo.kernel(CUBIN).block)
+        args = [gputomo.Buffer(1 << 16) if p.size_bytes == 8 else 1 for p in scatter.parameters]
+        with self.assertRaisesRegex(gputomo.InputError, "was compiled for blocks of"):
+            scatter.launch(1, args, block=scatter.block[0] // 2)
+        self.assertEqual(scatter.launch(1, args).block, scatter.block)
+
     def test_what_is_no_kernel_is_refused(self):
         cubin = CUBIN.read_bytes()
         for x, expected in (
