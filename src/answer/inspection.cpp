@@ -57,7 +57,8 @@ std::string what_executes(const sass::Instruction& instruction) {
         case sass::Class::texture: return "textures";
         case sass::Class::copy:
         case sass::Class::copy_barrier:
-        case sass::Class::bulk_copy: return "asynchronous copies";
+        case sass::Class::bulk_copy:
+        case sass::Class::bulk_group: return "asynchronous copies";
         case sass::Class::shared_barrier:
         case sass::Class::block_barrier: return "barriers";
         case sass::Class::branch:
