@@ -375,7 +375,9 @@ std::optional<ChangedProfile> with_coalesced_accesses(const LaunchProfile& profi
     double before = 0, needed = 0, blocks = 0, loaded = 0, stored = 0;
     for_each_block(to.profile, [&](BlockTrace& block) {
         ++blocks;
-        std::map<std::size_t, std::size_t> turns;
+        // Accesses that begin in the same line take turns among their lines, whichever instruction they are of. The
+        // loads of an unrolled loop over rows read all lines of these rows together.
+        std::map<std::uint64_t, std::size_t> turns;
         for (auto& warp : block.warps)
             for (const auto& event : warp) {
                 if (!is_access(event)) continue;
@@ -388,7 +390,7 @@ std::optional<ChangedProfile> with_coalesced_accesses(const LaunchProfile& profi
                 (access.kind == AccessKind::load ? loaded : stored) += static_cast<double>(ideal * kSectorBytes);
                 if (sectors <= ideal && access.lines <= lines_of(access)) continue;
                 touched.add(event.step);
-                coalesce(block, access, turns[event.step]++, side_by_side);
+                coalesce(block, access, turns[block.lines[access.first].line]++, side_by_side);
             }
     });
     if (before <= kFewSectors * needed) return {};

@@ -87,6 +87,8 @@ INSTANTIATE_TEST_SUITE_P(
         Expected{{"conflicts", {528}, {256}, {kMega, 256}}, "bank_conflicts", 8, 32, "LDS"},
         // 4 of 64 bytes that DRAM reads, so that it is at most 16 times. A third of the time is before the first block.
         Expected{{"rows", {2112}, {256}, {192 * kMega, 4 * kMega}}, "coalesced", 1.4, 16, "LDG"},
+        // All bytes are used, so that DRAM alone takes 118 thousand of the 529 thousand cycles whatever a warp loads.
+        Expected{{"row_sums", {528}, {256}, {264 * kMega, kMega, 512}}, "coalesced", 3, 4.5, "LDG"},
         Expected{{"transpose", {64, 64}, {32, 8}, {16 * kMega, 16 * kMega, 2048}}, "coalesced", 3, 9, "STG"},
         Expected{{"few_warps", {528}, {128}, {17 * kMega, kMega, 64}, 65536}, "more_warps", 1.3, 2, ""},
         Expected{{"bytes", {33792}, {256}, {9 * kMega, 9 * kMega}}, "wide_accesses", 2, 16, "LDG.E.U8"},

@@ -42,7 +42,7 @@ TEST_F(Inspect, CountsAreThoseOfTheListing) {
     const auto json = Json::parse(inspect(kAdvice, {"--json"}).out);
     EXPECT_EQ(json["schema"], "gputomo-inspection-1");
     EXPECT_EQ(json["costs_of"], "NVIDIA H200");
-    EXPECT_EQ(json["kernels"].size(), 9);
+    EXPECT_EQ(json["kernels"].size(), 10);
     for (const auto& kernel : json["kernels"]) {
         for (const std::string table : {"mix", "operations"}) {
             std::size_t sum = 0;
