@@ -85,8 +85,9 @@ struct Limiter {
 struct Occupancy {
     double blocks_per_sm = 0, warps_per_sm = 0;  ///< while the grid lasts
     int max_warps_per_sm = 0;                    ///< 0: the description does not say
-    /// What allows no more blocks on an SM: "registers", "shared memory", "threads of an SM", "blocks of an SM", or
-    /// "the grid" where it has no more blocks.
+    /// What allows no more blocks on an SM: "registers", "shared memory", "threads of an SM" or "blocks of an SM".
+    /// Where both of the first do alike, it is "registers and shared memory". Where the grid has no more blocks, it is
+    /// "the grid".
     std::string limited_by;
     double waves = 0;                    ///< blocks of the grid over those that the GPU holds at once
     std::optional<double> needed_warps;  ///< of an SM, for the latency not to limit

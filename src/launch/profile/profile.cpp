@@ -136,6 +136,7 @@ private:
         };
         profile_.residency_limit = freed(0, program.registers) ? "shared memory"
                                    : freed(shared, 0)          ? "registers"
+                                   : freed(0, 0)               ? "registers and shared memory"
                                                                : "threads and blocks of an SM";
         if (machine_.topology.max_threads_per_sm &&
             (residency.blocks + 1) * profile_.warps_of_block() * kWarpSize <=
