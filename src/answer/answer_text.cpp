@@ -165,7 +165,7 @@ void append_memory(Text out, const Work& work) {
 
 void append_hot(Text out, const std::vector<HotInstruction>& instructions) {
     if (instructions.empty()) return;
-    fmt::format_to(out, "\nInstructions that warps wait longest for\n  {:>6}  {:>12}  instruction\n", "wait",
+    fmt::format_to(out, "\nInstructions before which warps wait longest\n  {:>6}  {:>12}  instruction\n", "wait",
                    "executed");
     for (const auto& hot : instructions)
         fmt::format_to(out, "  {:>5.1f}%  {:>12.6g}  {}\n", 100 * hot.share_of_wait, hot.executed, hot.text);

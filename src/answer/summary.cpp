@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <iterator>
 #include <string_view>
@@ -45,9 +44,7 @@ std::string of_latency(const Answer& a) {
 std::string of_resource(const Answer& a) {
     const auto& limiter = *a.limiter;
     const double share = std::min(1.0, largest_bound(limiter) / a.time.cycles);
-    std::string name = limiter.resource;
-    name.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(name.front())));
-    return fmt::format("{} is busy for {:.0f}% of the time and limits it{}.", name, 100 * share,
+    return fmt::format("It is limited by {}, busy for {:.0f}% of the time{}.", limiter.resource, 100 * share,
                        limiter.resource == "DRAM" ? moved_by_dram(a) : "");
 }
 
