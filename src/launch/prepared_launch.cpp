@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -31,7 +32,11 @@ PreparedLaunch::PreparedLaunch(const Launch& launch)
     constexpr device::Texture kUsedBits = 0xFFFFFFFF;  // machine code reads the lower half of a handle
     for (const Texture& texture : launch.textures) textures_[texture.handle & kUsedBits] = texture.object;
     const auto& of_code = program_.cluster;
-    has_clusters_ = (launch.cluster && launch.cluster->count() > 1) || of_code[0] * of_code[1] * of_code[2] > 1;
+    if (launch.cluster && launch.cluster->count() == 0)
+        throw InputError(fmt::format("launch of {}: clusters of {}x{}x{} blocks; expected 1 or more in each direction",
+                                     launch.kernel, launch.cluster->x, launch.cluster->y, launch.cluster->z));
+    has_clusters_ = (launch.cluster && launch.cluster->count() > 1) ||
+                    std::ranges::any_of(of_code, [](std::uint32_t blocks) { return blocks > 1; });
     launch_.grid = launch.grid;
     launch_.block = launch.block;
     launch_.dynamic_shared = launch.dynamic_shared;

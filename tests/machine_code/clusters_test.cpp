@@ -51,6 +51,12 @@ protected:
     static inline std::unique_ptr<Fixture> fixture_;
 };
 
+TEST_F(Clusters, WithoutBlocksAreRefused) {
+    for (const device::Dim3 cluster : {device::Dim3{2, 0, 1}, device::Dim3{0, 1, 1}})
+        EXPECT_THAT([&] { (void)run("places", {.grid = {8}, .block = {32}, .cluster = cluster}, {}, 96); },
+                    testing::ThrowsMessage<DeviceError>(testing::HasSubstr("expected 1 or more in each direction")));
+}
+
 TEST_F(Clusters, BlocksKnowTheirPlaces) {
     struct Case {
         device::Dim3 grid, cluster;

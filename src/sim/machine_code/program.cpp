@@ -338,7 +338,9 @@ std::uint64_t system_address(MachineProgram& program, const std::string& functio
 void relocate(const sass::Cubin& cubin, const std::string& section, MachineProgram& program,
               std::vector<std::uint32_t>& words, const SectionAddress& address_of) {
     for (const auto& relocation : cubin.relocations(section)) {
-        if (relocation.type != kAddress64 || relocation.offset + 8 > 4 * words.size())
+        constexpr std::uint64_t kBytes = 8;
+        const std::uint64_t size = 4 * words.size();
+        if (relocation.type != kAddress64 || size < kBytes || relocation.offset > size - kBytes)
             throw InputError(
                 fmt::format("cubin: {} at {:#x}: relocation type {} for '{}' is not known; expected the "
                             "64-bit address of a variable or function",
@@ -390,6 +392,18 @@ MachineProgram prepare(const sass::Cubin& cubin, std::string_view kernel, const 
     program.parameters = info.parameters;
     program.max_threads = info.max_threads;
     program.cluster = info.cluster;
+    const auto& cluster = program.cluster;
+    if (cluster[0] != 0 && (cluster[1] == 0 || cluster[2] == 0))
+        throw InputError(
+            fmt::format("kernel '{}': its clusters have {}x{}x{} blocks; expected 1 or more in each direction", kernel,
+                        cluster[0], cluster[1], cluster[2]));
+    constexpr std::uint64_t kMostStack =
+        512 * 1024;  // bytes of local memory of a thread, in the limits of the CUDA guide
+    if (info.stack_bytes > kMostStack)
+        throw InputError(
+            fmt::format("kernel '{}': its threads need a stack of {} bytes; expected at most {}, as much "
+                        "local memory as a GPU gives a thread",
+                        kernel, info.stack_bytes, kMostStack));
     const auto* const shared = cubin.section(fmt::format(".nv.shared.{}", kernel));
     program.system_shared_bytes = layout->system_shared;
     program.shared_bytes = std::max(layout->system_shared, shared == nullptr ? 0 : shared->size);

@@ -36,7 +36,15 @@ std::vector<std::byte> parameter_bytes(const MachineProgram& program, const devi
 
 /// Blocks of a cluster, as the launch says, or else the code.
 device::Dim3 cluster_of(const MachineProgram& program, const device::Launch& launch) {
-    if (launch.cluster) return *launch.cluster;
+    if (launch.cluster) {
+        const auto& [x, y, z] = *launch.cluster;
+        if (x == 0 || y == 0 || z == 0)
+            throw DeviceError(
+                fmt::format("launch of {}: clusters of {}x{}x{} blocks; expected 1 or more in each "
+                            "direction",
+                            program.kernel, x, y, z));
+        return *launch.cluster;
+    }
     const auto& cluster = program.cluster;
     return cluster[0] == 0 ? device::Dim3{} : device::Dim3{cluster[0], cluster[1], cluster[2]};
 }
