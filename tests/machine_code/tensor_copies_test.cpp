@@ -179,6 +179,13 @@ TEST_F(Tensors, WhatAGpuCannotDoIsRefused) {
     of = plain_case();
     of.place = std::uint64_t{1} << 44;
     EXPECT_NE(refusal(of, copied).find("of a tensor"), std::string::npos) << refusal(of, copied);
+    // 10^12 elements in five dimensions
+    of = plain_case();
+    of.box.dimensions = 5;
+    of.map[1] = (of.map[1] & ~std::uint64_t{7 << 4}) | 4 << 4;
+    of.map[6] |= std::uint64_t{0xFF} << 56;
+    of.map[7] |= 0xFFFFFFFF;
+    EXPECT_NE(refusal(of, copied).find("of shared memory; expected at most"), std::string::npos) << refusal(of, copied);
 }
 
 }  // namespace

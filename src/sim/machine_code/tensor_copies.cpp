@@ -161,8 +161,18 @@ void check_shared(std::uint64_t address, const BlockState& block, std::uint64_t 
         throw LaneFault(0, fmt::format("illegal address 0x{:x} of shared memory ({} bytes)", address, bytes));
 }
 
+/// Refuses a box before its rows are listed: five dimensions of a damaged tensor map can have 10^12 of them.
+void check_size(const TensorMap& map, std::uint64_t most, std::string_view of) {
+    if (shared_bytes(map) > most)
+        throw LaneFault(0, fmt::format("a box of {} bytes of shared memory; expected at most {}, {},",
+                                       shared_bytes(map), most, of));
+}
+
+constexpr std::string_view kOfBlock = "what the block has", kOfAnyBlock = "what addresses of shared memory tell apart";
+
 void load_tensor(Warp& warp, const Step& step, std::uint32_t) {
     const TensorMap map = map_of(warp, step);
+    check_size(map, warp.block->shared.size(), kOfBlock);
     const std::size_t first = step.copy_to.uniform;
     const std::uint64_t to = warp.uniforms[first], barrier = warp.uniforms[first + 1];
     BoxPlace box = place_of(warp, map, first + 2);
@@ -188,6 +198,7 @@ void load_tensor(Warp& warp, const Step& step, std::uint32_t) {
 /// Step::mode: what a reduction does; 0 is a plain store.
 void store_tensor(Warp& warp, const Step& step, std::uint32_t) {
     const TensorMap map = map_of(warp, step);
+    check_size(map, warp.block->shared.size(), kOfBlock);
     const std::size_t first = step.copy_to.uniform;
     const std::uint64_t from = warp.uniforms[first];
     const BoxPlace box = place_of(warp, map, first + 1);
@@ -222,6 +233,7 @@ void store_tensor(Warp& warp, const Step& step, std::uint32_t) {
 
 void prefetch_tensor(Warp& warp, const Step& step, std::uint32_t) {
     const TensorMap map = map_of(warp, step);
+    check_size(map, kWindowSize, kOfAnyBlock);
     warp.block->transfer.start(Transfer::Kind::prefetch, true);
     note_ranges(warp, map, place_of(warp, map, step.copy_to.uniform), false);
 }
