@@ -69,6 +69,17 @@ TEST_F(Barriers, BlocksOfACooperativeLaunchWaitForOneAnother) {
         EXPECT_EQ(found[1][i], 3 * (found[0][i] + found[0][(i + kThreads) % kCount]));
 }
 
+TEST_F(Barriers, APhaseThatNeverEndsIsADeadlockAtTheInstructionThatWaits) {
+    EXPECT_THAT(
+        [&] {
+            static_cast<void>(
+                fixture_->run<std::uint32_t>("neighbours", 64, {numbers(kThreads), WordList(kThreads)}, {1U}));
+        },
+        testing::ThrowsMessage<DeviceError>(
+            testing::AllOf(testing::HasSubstr("deadlock"),
+                           testing::ContainsRegex("waits at [^\n]*SYNCS[^\n]* .for the end of a barrier's phase"))));
+}
+
 TEST_F(Barriers, APhaseEndsWithItsLastTransaction) {
     const auto found =
         fixture_->run<std::uint64_t>("transactions", kThreads, {std::vector<std::uint64_t>(kThreads)})[0];

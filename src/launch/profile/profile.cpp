@@ -280,8 +280,11 @@ private:
                 fmt::format("kernel '{}': block {} executes more than {} warp instructions, or never ends; "
                             "expected fewer. Use `gputomo simulate`, or a smaller problem",
                             profile_.kernel, recorder_.counts().block, sampling_.most_events));
-        throw TimeLimitError(fmt::format("kernel '{}': block 0 did not end within {} ms; give a larger --time-limit",
-                                         profile_.kernel, sampling_.time_limit.count()));
+        throw TimeLimitError(
+            fmt::format("kernel '{}': block 0 did not end within {} ms; give a larger --time-limit. "
+                        "Where its warps wait for each other forever, `gputomo simulate` says at "
+                        "which instructions",
+                        profile_.kernel, sampling_.time_limit.count()));
     }
 
     void sample() {

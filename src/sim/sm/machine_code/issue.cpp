@@ -389,12 +389,19 @@ std::string SassEngine::where(const ResidentWarp& resident) const {
     std::string text = place_of(warp);
     std::string_view separator = " ";
     for (const auto& path : warp.paths.all()) {
-        const std::size_t at = path.state == State::ready || path.step == 0 ? path.step : path.step - 1;
+        const auto& waiters = waiters_[warp.block];
+        const auto waiter =
+            std::ranges::find(waiters, static_cast<std::uint32_t>(&warp - of_warps_.data()), &Waiter::warp);
+        const bool for_phase = warp.waits_for_phase && waiter != waiters.end();
+        const std::size_t at = for_phase                                      ? waiter->step
+                               : path.state == State::ready || path.step == 0 ? path.step
+                                                                              : path.step - 1;
         const std::string what =
             at < program_.steps.size() ? machine_code::text_of(program_, at) : std::string("the kernel's end");
         if (warp.paths.all().size() > 1)
             text += fmt::format("{}threads 0x{:08x}", separator, path.mask), separator = "; ";
-        text += fmt::format(" {} {}", path.state == State::ready ? "is at" : "waits at", what);
+        text += fmt::format(" {} {}", path.state == State::ready && !for_phase ? "is at" : "waits at", what);
+        if (for_phase) text += " (for the end of a barrier's phase)";
         if (path.state == State::block_barrier && path.barrier < machine_code::kBlockBarriers)
             text += fmt::format(" ({})",
                                 describe(spec_.barriers, blocks_[warp.block].barriers[path.barrier], path.barrier));
