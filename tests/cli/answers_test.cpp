@@ -107,6 +107,31 @@ TEST_F(Answers, ValuesOfTheDescriptionAreSet) {
     refused("shared.latencies=4", "no such leaf in a machine description: 'shared.latencies'");
     refused("shared.latency=fast", "of another type");
     refused("caches.l2.sector=7", "caches.l2.sector: found 7; expected a power of two");
+    refused("caches=4", "malformed machine path 'caches'");
+    for (const std::string entry : {"caches.L2", "tlbs.l1", "pipelines.fp", "accesses.l2_stores"})
+        refused(entry + ".scope=sm", "no description has '" + entry + "', and nothing would read it");
+    // The H200's description leaves this one open.
+    EXPECT_EQ(predict(source(kCapture), {"--set", "caches.l1.bytes_per_cycle=64", "--launch", "0"}).code, 0);
+}
+
+/// A box outside of its tensor, which the kernel asks for 2000 times where it expects more bytes than the box has.
+TEST_F(Answers, AWarpThatDoesNotAwaitAPhaseIsNamed) {
+    const std::string map = "00000000010000001001000004000000" + std::string(32, '0') +
+                            "0f000000030000000000000000000000" + std::string(14, '0') + "0f03" + std::string(142, '0');
+    const auto warned = [&](const std::string& bytes) {
+        const std::string box = std::string(
+                                    "0200000000000000"
+                                    "00000000"
+                                    "e8030000") +
+                                std::string(40, '0') + bytes + "00010000";
+        const auto ran = run({"predict", source("tests/machine_code/fixtures/tensors.cubin"), "--machine", "h200",
+                              "--kernel", "load_box", "--grid", "1", "--block", "32", "--shared", "65536", "--arg",
+                              "hex:" + map, "--arg", "hex:" + box, "--arg", "buf:4096"});
+        EXPECT_EQ(ran.code, 0) << ran.err;
+        return ran.out.find("went on before it ended") != std::string::npos;
+    };
+    EXPECT_FALSE(warned("00010000"));
+    EXPECT_TRUE(warned("00020000"));
 }
 
 TEST_F(Answers, ShippedDescriptionsHaveTheirNamesEverywhere) {

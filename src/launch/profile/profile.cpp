@@ -155,6 +155,10 @@ private:
             if (!waits_forever_) refuse();
             return;
         }
+        if (recorder_.gave_up())
+            profile_.warnings.emplace_back(
+                "warps asked for a phase of a barrier in shared memory several times and went on before it ended. How "
+                "long they ask is not predicted: the launch may take far longer");
         sample();
         record_longest();
         find_footprint();

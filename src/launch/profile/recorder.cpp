@@ -112,6 +112,7 @@ void Recorder::access(Space space, Access access, std::uint64_t offset, std::uin
 
 bool Recorder::end_block(std::uint64_t /*index*/) {
     finish();
+    gave_up_ = gave_up_ || std::ranges::any_of(failed_, [](const FailedCheck& failed) { return failed.times > 1; });
     return true;
 }
 
@@ -156,10 +157,13 @@ void Recorder::add_phases() {
     const bool asked = check_failed_ || (!used_.empty() && used_.front().checks);
     if (tracing_ && asked) {
         forget_failed_check(checked_);
+        const std::size_t times = failed_[warp_].barrier == checked_ ? failed_[warp_].times : 0;
         failed_[warp_] = {};
         if (check_failed_)
-            failed_[warp_] = {
-                .barrier = checked_, .events = trace_.warps[warp_].size(), .phases = trace_.phases[warp_].size()};
+            failed_[warp_] = {.barrier = checked_,
+                              .events = trace_.warps[warp_].size(),
+                              .phases = trace_.phases[warp_].size(),
+                              .times = times + 1};
     }
     // Threads that ask for a phase in vain ask again.
     if (tracing_ && !check_failed_)

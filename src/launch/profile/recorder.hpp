@@ -57,6 +57,8 @@ public:
     bool end_block(std::uint64_t index) override;
 
     [[nodiscard]] const BlockCounts& counts() const { return counts_; }
+    /// Whether a warp of a traced block asked for a phase again and again, and went on before it ended.
+    [[nodiscard]] bool gave_up() const { return gave_up_; }
     [[nodiscard]] BlockTrace take_trace() { return std::move(trace_); }
     /// Sectors of global memory that the block read and wrote.
     [[nodiscard]] const std::unordered_set<std::uint64_t>& read() const { return read_; }
@@ -131,11 +133,12 @@ private:
     struct FailedCheck {
         std::uint64_t barrier = ~std::uint64_t{0};
         std::size_t events = 0, phases = 0, accesses = 0;
+        std::size_t times = 0;  ///< in a row
     };
     std::unordered_map<std::uint64_t, BarrierOf> barriers_;  ///< by address
     std::vector<FailedCheck> failed_;                        ///< by warp
     std::vector<PhaseUse> used_;                             ///< by the instruction that is executed
-    bool check_failed_ = false;
+    bool check_failed_ = false, gave_up_ = false;
     std::uint64_t checked_ = 0;  ///< barrier
     std::vector<TouchedLine> lines_;
     std::unordered_set<std::uint64_t> read_, written_, loaded_, observed_, constants_;
