@@ -3,6 +3,7 @@
 #include "sass/code.hpp"
 #include "sass/form.hpp"
 #include "sass/kernel_info.hpp"
+#include "sass/operations.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/sm/units/costs.hpp"
 #include "sim/sm/units/sass_costs.hpp"
@@ -169,6 +170,17 @@ InspectedKernel inspect(const sass::Cubin& cubin, std::string_view kernel, const
     return to;
 }
 
+namespace {
+
+/// Whether machine code has such an operation. A misspelt one would never be found, and "== 0" would always hold.
+bool is_operation(std::string_view name) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(sass::Operation::count); ++i)
+        if (sass::name_of(static_cast<sass::Operation>(i)) == name) return true;
+    return false;
+}
+
+}  // namespace
+
 Assertion assertion_of(const std::string& text) {
     std::vector<std::string_view> names;
     for (const auto& count : kCounts) names.push_back(count.name);
@@ -195,10 +207,7 @@ Assertion assertion_of(const std::string& text) {
         break;
     }
     if (assertion.comparison.empty()) refuse("there is no comparison");
-    const bool is_operation = !assertion.name.empty() && std::ranges::all_of(assertion.name, [](char c) {
-        return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    });
-    if (!is_operation && std::ranges::find(names, assertion.name) == names.end())
+    if (!is_operation(assertion.name) && std::ranges::find(names, assertion.name) == names.end())
         refuse(fmt::format("'{}' is not counted", assertion.name));
     return assertion;
 }

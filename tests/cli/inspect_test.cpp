@@ -59,9 +59,12 @@ TEST_F(Inspect, AssertionsDecideTheExitCode) {
     EXPECT_EQ(all.code, 1);
     EXPECT_THAT(all.err, ContainsRegex("^gputomo: --assert spills==0: spilled has [0-9]+\n$"));
     EXPECT_EQ(inspect(kAdvice, {"--kernel", "copy", "--assert", "spills==0"}).code, 0);
-    EXPECT_EQ(inspect(kAdvice, {"--kernel", "uneven", "--assert", "FFMA>0", "--assert", "HMMA==0"}).code, 0);
+    EXPECT_EQ(inspect(kAdvice,
+                      {"--kernel", "uneven", "--assert", "FFMA>0", "--assert", "HMMA==0", "--assert", "UCGABAR_ARV==0"})
+                  .code,
+              0);
     EXPECT_EQ(inspect(kAdvice, {"--kernel", "uneven", "--assert", "FFMA!=0", "--assert", "FADD>=1"}).code, 1);
-    for (const std::string wrong : {"spill==0", "spills", "spills=0", "spills==none", "==1"}) {
+    for (const std::string wrong : {"spill==0", "spills", "spills=0", "spills==none", "==1", "HMA==0", "hmma==0"}) {
         const auto ran = inspect(kAdvice, {"--assert", wrong});
         EXPECT_EQ(ran.code, 2) << wrong;
         EXPECT_THAT(ran.err, AllOf(HasSubstr("--assert " + wrong), HasSubstr("one of spills, registers")));
