@@ -1,5 +1,6 @@
 #include "cli/inputs/set_leaves.hpp"
 
+#include "cli/inputs/devices.hpp"
 #include "machine/diff.hpp"
 #include "machine/json.hpp"
 #include "machine/paths.hpp"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -51,6 +53,27 @@ std::string path_in(const machine::Machine& machine, const std::string& asked) {
     return asked;
 }
 
+bool has_entry(const machine::Machine& machine, std::string_view entry) {
+    return std::ranges::any_of(machine::all_leaves(machine),
+                               [&](const auto& leaf) { return with_dots(leaf.path).starts_with(entry); });
+}
+
+/// Refuses a cache, TLB, pipeline or kind of access that no description has. It would be added to the description,
+/// where nothing reads it.
+void check_entry(const machine::Machine& machine, std::string_view path, std::string_view where) {
+    const auto section_end = path.find('.'), entry_end = path.find('.', section_end + 1);
+    if (section_end == std::string_view::npos || entry_end == std::string_view::npos) return;
+    const auto section = path.substr(0, section_end), entry = path.substr(0, entry_end + 1);
+    constexpr std::string_view kNamed[] = {"accesses", "caches", "pipelines", "tlbs"};
+    if (std::ranges::find(kNamed, section) == std::end(kNamed) || has_entry(machine, entry)) return;
+    for (const auto& name : shipped_machines())
+        if (has_entry(simulated_machine("sim:" + name), entry)) return;
+    throw InputError(
+        fmt::format("{}: no description has '{}', and nothing would read it; `gputomo show {} M.json` lists "
+                    "what a description has",
+                    where, path.substr(0, entry_end), section));
+}
+
 std::string set_leaf(machine::Machine& machine, const std::string& assignment) {
     const std::string where = "--set " + assignment;
     const auto equals = assignment.find('=');
@@ -59,10 +82,12 @@ std::string set_leaf(machine::Machine& machine, const std::string& assignment) {
     const auto path = path_in(machine, assignment.substr(0, equals));
     const auto value = value_in(assignment.substr(equals + 1));
     if (!value) throw InputError(where + ": expected a number, a word, or a list of either as the value");
-    const auto before = machine::get_leaf(machine, path);
+    check_entry(machine, with_dots(path), where);
+    std::optional<machine::Leaf> before;
     machine::Leaf leaf{.knowledge = machine::Knowledge::known, .value = *value, .candidates = {}, .provenance = {}};
     leaf.provenance.source = "set on the command line";
     try {
+        before = machine::get_leaf(machine, path);
         machine::set_leaf(machine, path, leaf);
     } catch (const std::logic_error& e) {
         throw InputError(
