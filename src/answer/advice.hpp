@@ -16,8 +16,8 @@ namespace gputomo::answer {
 /// have the same error.
 inline constexpr double kLeastFactor = 1.05;
 
-/// Recorded warp instructions above which no changes are tried: a change copies all of them with their accesses, which
-/// takes gigabytes for a few times as many.
+/// Recorded warp instructions above which no changes are tried: a change copies all of them with their accesses. Copies
+/// of several times this number take gigabytes.
 inline constexpr std::size_t kMostAdvised = std::size_t{8} << 20;
 [[nodiscard]] std::size_t recorded_instructions(const launch::LaunchProfile& profile);
 

@@ -166,7 +166,7 @@ bool drop_events(LaunchProfile& profile, const Drops& drops) {
 
 // ---- coalescing
 
-/// Replaces an access by one of as many lines as its words need, and takes turns among the lines that it touched.
+/// Leaves an access only as many lines as its words need: in turn `turn`, the next ones of those that it touched.
 void coalesce(BlockTrace& block, WarpAccess& access, std::size_t turn, SideBySide& side_by_side) {
     const auto lines = std::min<std::uint64_t>(lines_of(access), access.lines);
     auto sectors = sectors_of(access);
@@ -277,8 +277,8 @@ std::vector<std::size_t> runs_of(const std::vector<double>& shares) {
     return runs;
 }
 
-/// Keeps of the events of one warp the share that full warps would execute. Dropped accesses leave their lines to the
-/// next one that is kept.
+/// Keeps the share of a warp's events that full warps would execute. Dropped accesses leave their lines to the next one
+/// that is kept.
 void fill_warp(BlockTrace& block, std::vector<WarpEvent>& warp, std::size_t number, const LaunchProfile& profile,
                const std::vector<double>& shares, const std::vector<std::size_t>& runs, Touched& touched) {
     // Multiples of the golden ratio spread evenly between 0 and 1.

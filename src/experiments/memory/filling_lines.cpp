@@ -25,7 +25,7 @@ using ptx::Type;
 /// Confidence of the estimate, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 /// Threads of a block, one block on each SM, and lines that each thread updates. More threads make the parts of the
-/// cache busier and the difference larger; with so few, loads do not reach the bandwidth of memory.
+/// cache busier and the difference larger. With 64, loads do not reach the bandwidth of memory.
 constexpr std::uint32_t kThreads = 64;
 constexpr std::int64_t kLines = 16;
 /// Launches of each kernel, the fastest of which counts. Each has memory of its own, which no cache holds.

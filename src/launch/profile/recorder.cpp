@@ -141,7 +141,7 @@ void Recorder::forget_failed_check(std::uint64_t barrier) {
     if (failed.barrier != barrier) return;
     auto& events = trace_.warps[warp_];
     auto& phases = trace_.phases[warp_];
-    // What it has done in between is more than asking where it has arrived somewhere or reached memory.
+    // A warp that has arrived at a barrier or reached memory since has done more than ask.
     const bool only_asked = phases.size() == failed.phases &&
                             std::none_of(events.begin() + static_cast<std::ptrdiff_t>(failed.events), events.end(),
                                          [this](const WarpEvent& event) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the PTX of the kernel whose code product_code.cpp replaces. A driver refuses cubins that gputomo lays out itself,
-so that the file around the code is one that ptxas made:
+"""Writes the PTX of the kernel whose code product_code.cpp replaces.
+
+A driver refuses cubins that gputomo lays out itself, so that the file around the code is one that ptxas made:
 
     src/measure/warpgroup/product_container.py > container.ptx
     ptxas -arch=sm_90a container.ptx -o container.cubin

@@ -61,7 +61,7 @@ public:
     }
 
 private:
-    /// How many SMs would have `of_sm` blocks each. What all SMs share is divided among as many: an SM with more blocks
+    /// How many SMs would have `of_sm` blocks each. What all SMs share is divided by it: an SM with more blocks
     /// than others asks for more of it. It goes on alone when the others have ended.
     [[nodiscard]] double active_sms(double of_sm) const {
         return std::min(rates_.sms, static_cast<double>(profile_.blocks) / of_sm);

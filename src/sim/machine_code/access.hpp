@@ -5,7 +5,7 @@
 
 namespace gputomo::sim::machine_code {
 
-/// `cluster` is shared memory of any block of the cluster; an observer is told of it as shared memory.
+/// `cluster` is shared memory of any block of the cluster; observers see it as shared memory.
 enum class Space : std::uint8_t { generic, global, shared, local, constant, cluster };
 
 /// An atomic reads and writes.

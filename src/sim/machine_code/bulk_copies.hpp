@@ -10,7 +10,7 @@
 
 namespace gputomo::sim::machine_code {
 
-/// Bytes of the pieces in which an observer is told of the global memory that a bulk copy touches.
+/// Observers see the global memory that a bulk copy touches in pieces of this many bytes.
 inline constexpr std::uint64_t kPieceBytes = 32;
 
 /// A pair of uniform registers as an address of 64 bits.

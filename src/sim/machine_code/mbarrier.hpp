@@ -18,7 +18,7 @@ struct Arrival {
 };
 
 /// Performs the arrival at a barrier of the block, and returns the barrier as it was before. A phase ends when no
-/// arrivals and no transactions are left. The block's observer is told.
+/// arrivals and no transactions are left. The block's observer sees it.
 std::uint64_t arrive_at_barrier(BlockState& block, std::byte* at, const Arrival& arrival);
 
 }  // namespace gputomo::sim::machine_code

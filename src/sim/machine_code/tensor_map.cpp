@@ -17,7 +17,7 @@ constexpr std::array<std::pair<std::size_t, std::size_t>, 6> kUnknownBits{
     {{57, 7}, {65, 3}, {83, 13}, {240, 16}, {431, 9}, {490, 22}}};
 
 /// The fields of a tensor map. They were found by comparing what cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col
-/// write for 12,753 sets of arguments (docs/machine-code.md).
+/// write for 12,753 sets of arguments (docs/asynchronous-copies.md).
 class Bits {
 public:
     explicit Bits(std::span<const std::byte, kTensorMapBytes> bytes) {
@@ -105,7 +105,7 @@ void visit_tile(const TensorMap& map, const BoxPlace& place, bool stores, const 
 }
 
 /// Pixels follow each other along the first spatial dimension, then along the next, and then to the next image. They
-/// leave the box of pixels nowhere.
+/// never leave the box of pixels.
 void visit_pixels(const TensorMap& map, const BoxPlace& place, bool stores, const VisitRun& visit) {
     const std::size_t spatial = map.dimensions - 2, image = map.dimensions - 1;
     const std::uint64_t row_bytes = pitch_of(map, map.channels);

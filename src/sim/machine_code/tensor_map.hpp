@@ -60,7 +60,7 @@ struct BoxRun {
     std::uint64_t stride = 0;   ///< bytes from one element to the next in global memory
 };
 
-/// Bytes of the elements of a box, which its barrier is told of.
+/// Bytes of the elements of a box, which are reported to its barrier.
 [[nodiscard]] std::uint64_t box_bytes(const TensorMap& map);
 /// Bytes of shared memory from the box's first element to the end of its last row, with the gaps between its rows.
 [[nodiscard]] std::uint64_t shared_bytes(const TensorMap& map);

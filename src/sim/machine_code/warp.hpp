@@ -41,11 +41,11 @@ struct BlockState {
     /// By lane: what the last fetch of a texture read.
     std::array<ReadTexels, kWarpSize> texels{};
     std::uint32_t texel_bytes = 1;
-    std::int64_t spare_registers = 0;  ///< of the threads of a warp each, that its warps gave back (USETMAXREG)
-    Transfer transfer;                ///< the last bulk copy
-    ClusterState* cluster = nullptr;  ///< nullptr: the block is a cluster of its own
-    std::uint32_t rank = 0;           ///< in its cluster
-    std::uint32_t resident = 0;       ///< the simulated GPU's number of the block
+    std::int64_t spare_registers = 0;  ///< of each thread of a warp, that warps gave back (USETMAXREG)
+    Transfer transfer;                 ///< the last bulk copy
+    ClusterState* cluster = nullptr;   ///< nullptr: the block is a cluster of its own
+    std::uint32_t rank = 0;            ///< in its cluster
+    std::uint32_t resident = 0;        ///< the simulated GPU's number of the block
     /// By lane: the block whose shared memory the last access to shared memory reached.
     std::array<BlockState*, kWarpSize> reached{};
     /// Compare-and-swap requests of threads so far, and those that found another value than they expected.

@@ -13,9 +13,9 @@ namespace gputomo::sim::machine_code::warpgroup {
 namespace {
 
 constexpr int kFactorBits = 10;         // of a factor's fraction: those of half precision
-constexpr int kZeroExponent = -10'000;  // of a number that is zero: below all others, and twice of it has 16 bits
+constexpr int kZeroExponent = -10'000;  // of zero: below all others, and twice this number still has 16 bits
 
-/// How a type of floats is coded.
+/// How a floating-point type is encoded.
 struct FloatCode {
     int bits;      ///< of the word that holds it
     int dropped;   ///< lower bits that are not read
@@ -41,7 +41,7 @@ bool is_special(const FloatCode& code, int exponent, int fraction) {
 bool is_float(Element element) { return element <= Element::e5m2; }
 bool has_bytes(Element element) { return element == Element::e4m3 || element == Element::e5m2; }
 
-/// The value of an element, infinite or no number where it is that.
+/// The value of an element, which may be infinite or NaN.
 double value_of(const FloatCode& code, std::uint32_t bits) {
     bits >>= code.dropped;
     const auto fraction = static_cast<int>(bits & ((1U << code.fraction) - 1));
@@ -59,7 +59,7 @@ double value_of(const FloatCode& code, std::uint32_t bits) {
     return negative ? -value : value;
 }
 
-/// Reads element `i` of a line; one that is infinite or no number counts as zero, and the line as not finite.
+/// Reads element `i` of a line. An infinity or NaN is stored as zero, and the line is marked as not finite.
 void read_float(const FloatCode& code, std::uint32_t bits, bool negated, std::size_t i, Line& line) {
     bits >>= code.dropped;
     const auto fraction = static_cast<int>(bits & ((1U << code.fraction) - 1));

@@ -165,7 +165,7 @@ private:
 
     // ---- clusters (engine_clusters.cpp)
     void check_clusters() const;
-    /// Starts clusters as long as there is room for all blocks of one on neighbouring SMs.
+    /// Starts clusters as long as a GPC has room for all blocks of one.
     void place_clusters(double now);
     [[nodiscard]] std::vector<std::uint32_t> room_for_cluster() const;
     void start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32_t threads, double now);

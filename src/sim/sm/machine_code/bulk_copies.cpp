@@ -40,8 +40,8 @@ bool SassEngine::tries_to_wait(const Step& step) {
            step.instruction.value(sass::Modifier::try_wait) != 0;
 }
 
-/// A warp whose phase has not ended waits until it has, as far as all its threads are together. `mask` are the threads
-/// that ask.
+/// A warp whose phase has not ended waits until it has. Threads of a diverged warp do not wait: they ask again. `mask`
+/// has the threads that ask.
 void SassEngine::wait_for_phase(Warp& warp, std::size_t at, std::uint32_t mask) {
     const Step& step = program_.steps[at];
     if (warp.paths.all().size() > 1) return;

@@ -119,7 +119,7 @@ private:
     [[nodiscard]] std::string where(const ResidentWarp& warp) const override;
     [[nodiscard]] std::string operands_of(const ResidentWarp& warp) const override;
 
-    // ---- instructions (sass_issue.cpp)
+    // ---- instructions (issue.cpp)
     void find_needs();
     static void fetch_registers(const Warp& warp, const SassNeeds& needs);
     void prepare(Warp& warp, double now);
@@ -133,7 +133,7 @@ private:
     /// The instruction at `at` has read its operands at `read` and written its results at `written`.
     void complete(Warp& warp, std::size_t at, double read, double written, double later_for_cores = 0);
 
-    // ---- loads, stores and atomics (sass_memory.cpp)
+    // ---- loads, stores and atomics (memory.cpp)
     void find_accesses();
     void access_memory(Warp& warp, std::size_t at, std::uint32_t mask, double now);
     void access_constant(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
@@ -164,7 +164,7 @@ private:
     [[nodiscard]] double to_other_blocks(const Warp& warp, const MemoryInstruction& instruction,
                                          std::uint32_t mask) const;
 
-    // ---- barriers (sass_barriers.cpp)
+    // ---- barriers (barriers.cpp)
     void meet_block(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
 
     /// Says where a lane failed, and why.

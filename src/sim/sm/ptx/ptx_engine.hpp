@@ -44,7 +44,7 @@ private:
     [[nodiscard]] std::string where(const ResidentWarp& warp) const override;
     [[nodiscard]] std::string operands_of(const ResidentWarp& warp) const override;
 
-    // ---- instructions (ptx_issue.cpp)
+    // ---- instructions (issue.cpp)
     void find_needs();
     void prepare(Warp& warp, double now);
     [[nodiscard]] bool can_pair(const Operation& first, const Warp& warp, double now);
@@ -59,12 +59,12 @@ private:
     void issue_exit(Warp& warp, std::uint32_t mask);
     void issue_sleep(Warp& warp, const Operation& op, std::uint32_t mask, double now);
 
-    // ---- loads, stores, atomics and texture fetches (ptx_memory.cpp)
+    // ---- loads, stores, atomics and texture fetches (memory.cpp)
     void issue_memory(Warp& warp, const Operation& op, std::uint32_t mask, double now);
     void issue_texture(Warp& warp, const Operation& op, std::uint32_t mask, double now);
     AccessTimes time_memory(Warp& warp, const MemoryInstruction& instruction, std::uint32_t mask, double now);
 
-    // ---- barriers (ptx_barriers.cpp)
+    // ---- barriers (barriers.cpp)
     void issue_barrier(Warp& warp, const Operation& op, std::uint32_t mask, double now);
     void issue_warp_barrier(Warp& warp, const Operation& op, std::uint32_t mask, double now);
 
