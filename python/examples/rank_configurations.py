@@ -70,6 +70,7 @@ def softmax_configs():
 
 
 def stencil_configs():
+    """Tiles of 32 to 8192 numbers, TALL rows of WIDE numbers each."""
     return [
         {"TALL": tall, "WIDE": wide, "num_warps": warps}
         for tall in (1, 2, 8, 32)
@@ -89,6 +90,7 @@ def cases(arrays):
 
 
 def predict(machine, file):
+    """Compiles and predicts all configurations for a described GPU, and writes the times into a JSON file."""
     import numpy
 
     import gputomo
@@ -116,6 +118,7 @@ def predict(machine, file):
 
 
 def measure(file):
+    """Times all configurations on this computer's GPU, and writes the times into a JSON file."""
     import torch
     import triton.testing
 
@@ -135,7 +138,7 @@ def measure(file):
 
 
 def check(name, args):
-    """The results of the configuration that ran last are right."""
+    """Raises AssertionError unless the results of the configuration that ran last are right."""
     import torch
 
     out, x = args[:2]
@@ -149,6 +152,7 @@ def check(name, args):
 
 
 def compare(predicted_file, timed_file):
+    """Prints how far first choices and predicted times are off."""
     with open(predicted_file) as one, open(timed_file) as two:
         predicted, timed = json.load(one), json.load(two)
     for name, guess in predicted["kernels"].items():

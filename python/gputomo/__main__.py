@@ -10,6 +10,7 @@ from .scanning import executable
 
 
 def main() -> int:
+    """Replaces this process by the program. Returns 1, with a message, where the package was installed without it."""
     try:
         program = executable()
     except Error as error:

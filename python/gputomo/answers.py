@@ -155,6 +155,8 @@ class Occupancy:
 
 @dataclass(frozen=True)
 class CacheAccesses:
+    """Accesses to one cache by the whole grid."""
+
     hits: int
     misses: int
 

@@ -81,8 +81,7 @@ class Launch:
         holds when the launch begins: `cold` (nothing) or `warm` (what the launch itself leaves). By default it is
         cold, and `time.warm_cycles` is the time with warm ones where both differ. `advise` tries changes that
         might make the launch faster (`advice`), as the command line does, which takes several times as long. `seed`
-        chooses the sampled blocks.
-        `time_limit_seconds` ends the sampling.
+        chooses the sampled blocks. `time_limit_seconds` ends the sampling.
 
         Other threads run meanwhile. Ctrl-C raises KeyboardInterrupt. Raises InputError where the launch or the
         description lacks something, Error where the kernel fails, and TimeLimitError where not even one block ends in
@@ -238,7 +237,7 @@ def predict_many(
 ) -> list[Any]:
     """Predicts launches, `processes` at a time, and returns their answers in the same order.
 
-    By default as many run at the same time as this process may use processors. They run on threads of this process,
+    By default, one launch runs on each processor that this process may use. They run on threads of this process,
     because the interpreter's lock is released: nothing is copied, and launches share the arrays that they have in
     common. Each launch may take `time_limit_seconds`; for the other arguments see `Launch.predict()`.
 
