@@ -32,8 +32,9 @@ std::vector<std::byte> parameter_space(const Launch& launch, std::span<const dev
 
 void refuse_clusters(const Launch& launch) {
     if (launch.cluster)
-        throw InputError(fmt::format("the launch of '{}' has clusters of {}x{}x{} blocks, which are not simulated",
-                                     launch.kernel, launch.cluster->x, launch.cluster->y, launch.cluster->z));
+        throw InputError(fmt::format(
+            "the launch of '{}' has clusters of {}x{}x{} blocks, in which PTX is not simulated; expected machine code",
+            launch.kernel, launch.cluster->x, launch.cluster->y, launch.cluster->z));
 }
 
 }  // namespace gputomo::launch
