@@ -1,6 +1,7 @@
-// The unit of an SM that copies bulk data, beside a memory that always takes as long.
+// The unit of an SM that copies bulk data, beside a memory that always takes the same time.
 #include "machine/json.hpp"
 #include "sim/sm/load_store/bulk_copies.hpp"
+#include "unit_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,26 +9,6 @@ namespace gputomo::sim {
 namespace {
 
 using machine_code::Transfer;
-
-class FlatMemory final : public MemorySystem {
-public:
-    static constexpr double kLatency = 280;
-    Time access(const Transaction& transaction, Time now) override {
-        ++transactions;
-        bytes += transaction.bytes;
-        return now + kLatency;
-    }
-    [[nodiscard]] bool reached_dram() const override { return false; }
-    void begin_launch() override {}
-    void preload(PathKind, std::uint64_t, std::uint64_t) override {}
-    void forget_sm_data() override {}
-    void set_aside(std::uint64_t) override {}
-    [[nodiscard]] std::uint64_t filled_lines() const override { return 0; }
-    void fill_with_strangers(std::uint64_t) override {}
-    void drain_counters(MemoryCounters&) override {}
-
-    std::uint64_t transactions = 0, bytes = 0;
-};
 
 Transfer copy_of(Transfer::Kind kind, bool tensor, std::uint64_t ranges, std::uint64_t bytes) {
     Transfer transfer;
@@ -39,11 +20,13 @@ Transfer copy_of(Transfer::Kind kind, bool tensor, std::uint64_t ranges, std::ui
 
 class BulkTiming : public testing::Test {
 protected:
+    static constexpr double kLatency = 280;
+
     BulkTimes times(const Transfer& transfer, double now = 0) {
         return transfer_bulk(spec, transfer, 0, free, memory, now);
     }
     costs::BulkSpec spec = costs::bulk_spec_of(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json"));
-    FlatMemory memory;
+    test::FixedLatencyMemory memory{kLatency};
     double free = 0;
 };
 
@@ -51,7 +34,8 @@ TEST_F(BulkTiming, SmallCopiesTakeTheirLatency) {
     const auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json");
     const auto latency = static_cast<double>(*machine.operations.at("cp.async.bulk").latency);
     EXPECT_NEAR(times(copy_of(Transfer::Kind::load, false, 1, 16)).done, latency, 1);
-    EXPECT_EQ(memory.bytes, 32U) << "a sector";
+    ASSERT_EQ(memory.accesses.size(), 1U);
+    EXPECT_EQ(memory.accesses[0].transaction.bytes, 32U) << "a sector";
 }
 
 TEST_F(BulkTiming, LargeCopiesTakeTheTimeOfTheirBytes) {
@@ -59,7 +43,7 @@ TEST_F(BulkTiming, LargeCopiesTakeTheTimeOfTheirBytes) {
     const double small = times(copy_of(Transfer::Kind::load, false, 1, 16)).done;
     free = 0;
     EXPECT_NEAR(times(copy_of(Transfer::Kind::load, false, 1, kBytes)).done - small, 1024, 3);
-    EXPECT_EQ(memory.transactions, 1 + kBytes / 128);
+    EXPECT_EQ(memory.accesses.size(), 1 + kBytes / 128);
 }
 
 TEST_F(BulkTiming, RowsOfABoxTakeACycleEach) {
@@ -82,7 +66,7 @@ TEST_F(BulkTiming, StoresAreReadBeforeTheyAreDone) {
 
 TEST_F(BulkTiming, WithoutLeavesACopyCostsItsLinesOnly) {
     spec = costs::bulk_spec_of({});
-    EXPECT_EQ(times(copy_of(Transfer::Kind::load, false, 1, 4096)).done, FlatMemory::kLatency);
+    EXPECT_EQ(times(copy_of(Transfer::Kind::load, false, 1, 4096)).done, kLatency);
 }
 
 }  // namespace
