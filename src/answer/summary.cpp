@@ -80,7 +80,8 @@ std::string summary_of(const Answer& a, double sms) {
         text = fmt::format("Its {:.0f} blocks leave {:.0f} of {:.0f} SMs without work. ", blocks, sms - blocks, sms);
     text += a.limiter->resource == "latency" ? of_latency(a) : of_resource(a);
     if (outside > kNotable)
-        text += fmt::format(" {:.0f}% of the time pass before the first block and after the last one.", 100 * outside);
+        text +=
+            fmt::format(" {:.0f}% of the time passes before the first block and after the last one.", 100 * outside);
     if (const double tail = a.occupancy->tail_share.value_or(0);
         tail > kNotable && a.occupancy->waves > 1 && a.occupancy->limited_by != "the grid")
         text += fmt::format(" Its {:.3g} waves of blocks leave {:.0f}% of the GPU's places empty at the end.",

@@ -49,7 +49,7 @@ void print_text_of(const answer::Answer& answer, const PrintOptions& print) {
     print_assumptions(answer.assumptions, print);
 }
 
-/// A program of many launches takes minutes.
+/// Shows how many launches are answered, because a program of many launches takes minutes.
 class LaunchProgress {
 public:
     explicit LaunchProgress(std::size_t launches) : launches_(launches) {}

@@ -1,4 +1,4 @@
-// Latency and rate of products of a warp group: what the experiment finds is what the simulated GPU was told.
+// Latency and rate of products of a warp group: the experiment finds what the simulated GPU's description says.
 #include "experiments/experiment.hpp"
 #include "machine/json.hpp"
 #include "measure/warpgroup/product_timing.hpp"

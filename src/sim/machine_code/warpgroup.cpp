@@ -149,7 +149,7 @@ void multiply_tiles(Warp& warp, const Step& step, std::uint32_t mask) {
     for (std::uint32_t column = 0; column < product.columns; ++column)
         read_line(product.b, matrix.line(column), product.negates_b, b[column]);
 
-    // Without it the accumulators count as zero.
+    // A false predicate makes the accumulators count as zero.
     const bool adds = step.predicate_count == 0 || (warp.holds(step, 0) & 1) != 0;
     const int sums = static_cast<int>(step.source_count) - 1;
     const auto element = [&](const Place& place, std::uint32_t before) {
