@@ -303,7 +303,7 @@ void add_measure_options(Command& command, const std::shared_ptr<PredictOptions>
     command
         .add_option("--block", measure.shape.block,
                     "threads per block, X[,Y,Z]; decides which warps share barriers and start together. Needed with "
-                    "--grid")
+                    "--grid, unless a cubin is for one size alone")
         .only_for(usage, kLaunches | kStatic);
     command.add_option("--shared", measure.shared, "dynamic shared memory per block, in bytes (default: 0)")
         .non_negative()

@@ -164,7 +164,9 @@ Option add_launch_options(Command& command, const std::shared_ptr<SimulateOption
         .only_for(options->usage, kSimulatesFile);
     command.add_option("--grid", options->launch.shape.grid, "blocks of the launch, X[,Y,Z]; needed for a file")
         .only_for(options->usage, kSimulatesFile);
-    command.add_option("--block", options->launch.shape.block, "threads per block, X[,Y,Z]; needed for a file")
+    command
+        .add_option("--block", options->launch.shape.block,
+                    "threads per block, X[,Y,Z]; needed for a file, unless a cubin is for one size alone")
         .only_for(options->usage, kSimulatesFile);
     command.add_option("--shared", options->launch.shared, "dynamic shared memory per block, in bytes (default: 0)")
         .non_negative()
