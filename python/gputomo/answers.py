@@ -325,7 +325,7 @@ class Answer:
     """Each way that was counted."""
     roofline: Roofline
     summary: str
-    """What takes the time, in one or two sentences."""
+    """What takes the time, in a few sentences."""
     hot: tuple[HotInstruction, ...]
     """Longest waits first; empty where they were not found."""
     advice: tuple[Advice, ...] | None

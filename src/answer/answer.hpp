@@ -173,7 +173,7 @@ struct Answer {
     std::vector<Rate> flop_rates{};  ///< operations by type; empty where they were not counted
     std::vector<Rate> byte_rates{};  ///< each way that was counted
     Roofline roofline{};
-    std::string summary{};            ///< what takes the time, in one or two sentences
+    std::string summary{};            ///< what takes the time, in a few sentences
     std::vector<HotInstruction> hot;  ///< longest waits first; empty where they were not found
     /// Best first. nullopt where changes were not tried: that was not asked for, or too much is recorded
     /// (kMostAdvised). Empty where none would help.
