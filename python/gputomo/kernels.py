@@ -364,7 +364,9 @@ def _of_triton(compiled: Any) -> Kernel:
     visible = tuple(
         Parameter(str(key), p.offset_bytes, p.size_bytes, kind) for p, (key, kind) in zip(every, types.items())
     )
-    ctas = int(getattr(metadata, "num_ctas", 1) or 1)
+    if (ctas := int(getattr(metadata, "num_ctas", 1) or 1)) > 1:
+        # Triton's launcher multiplies the grid by them.
+        raise InputError(f"{origin}: has clusters of {ctas} blocks (num_ctas); expected 1, the only number supported")
     return Kernel(
         name=name,
         code=code,
@@ -373,7 +375,6 @@ def _of_triton(compiled: Any) -> Kernel:
         hidden=_hidden(every[len(types) :], metadata, origin),
         block=(int(metadata.num_warps) * _THREADS_OF_WARP, 1, 1),
         dynamic_shared_bytes=int(metadata.shared),
-        cluster=(ctas, 1, 1) if ctas > 1 else None,
         cooperative=bool(getattr(metadata, "launch_cooperative_grid", False)),
         constants=_triton_constants(compiled, signature),
         declared=tuple(map(str, signature)),

@@ -33,7 +33,8 @@ int exit_code(const answer::Answer& answer) {
 void print_assumptions(const std::vector<std::string>& of_launches, const PrintOptions& print) {
     if (!print.explain) {
         if (const auto count = of_launches.size() + print.assumed_of_gpu.size(); count > 0)
-            out::print("\n{} things are assumed: --explain lists them\n", count);
+            out::print("\n{} assumed: --explain lists {}\n",
+                       count == 1 ? "1 thing is" : fmt::format("{} things are", count), count == 1 ? "it" : "them");
         return;
     }
     for (const auto& [title, lines] :

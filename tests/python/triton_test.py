@@ -108,6 +108,13 @@ class Kernels(unittest.TestCase):
             with self.subTest(expected), self.assertRaisesRegex(gputomo.InputError, expected):
                 gputomo.kernel(Other)
 
+        class Clusters:
+            metadata = made.metadata._replace(num_ctas=2)
+            asm, src = made.asm, made.src
+
+        with self.assertRaisesRegex(gputomo.InputError, "clusters of 2 blocks"):
+            gputomo.kernel(Clusters)
+
         class Elsewhere:
             metadata, asm, src = made.metadata, {"hsaco": b""}, made.src
 
