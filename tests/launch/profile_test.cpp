@@ -233,13 +233,13 @@ TEST_F(Profile, FewBlocksAreExecutedOfALargeGrid) {
 
 TEST_F(Profile, RegistersAndSharedMemoryMayLimitAlike) {
     const auto in = buffer(1 << 20), out = buffer(1 << 20);
-    const auto launched = [&] { return profiled("loop", {4096}, {128}, in, out, 4); };
+    const auto launched = [&] { return profiled("loop", {1024}, {128}, in, out, 4); };
     const auto whole = launched();
     const auto described = machine_;
     const std::int64_t unit = machine_.topology.register_allocation_unit.value_or(1);
     const std::int64_t of_thread = (whole.registers + unit - 1) / unit * unit;
-    machine_.shared.capacity = 8 * static_cast<std::int64_t>(whole.shared_of_block);
-    machine_.topology.registers_per_sm = 8 * 128 * of_thread;
+    machine_.shared.capacity.set(8 * static_cast<std::int64_t>(whole.shared_of_block));
+    machine_.topology.registers_per_sm.set(8 * 128 * of_thread);
     const auto profile = launched();
     machine_ = described;
     EXPECT_EQ(profile.resident_blocks, 8U);
