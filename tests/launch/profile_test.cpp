@@ -232,8 +232,8 @@ TEST_F(Profile, FewBlocksAreExecutedOfALargeGrid) {
 }
 
 TEST_F(Profile, RegistersAndSharedMemoryMayLimitAlike) {
-    const auto in = buffer(1 << 20), out = buffer(1 << 20);
-    const auto launched = [&] { return profiled("loop", {1024}, {128}, in, out, 4); };
+    const auto out = buffer(1 << 20);
+    const auto launched = [&] { return profiled("conflicts", {1024}, {128}, out, 1); };
     const auto whole = launched();
     const auto described = machine_;
     const std::int64_t unit = machine_.topology.register_allocation_unit.value_or(1);
