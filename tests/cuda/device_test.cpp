@@ -185,6 +185,43 @@ TEST_F(NvmlTest, ReportsWhetherEccIsOnAndItsErrors) {
     EXPECT_EQ(clock_state().ecc, std::nullopt) << "a GPU without ECC refuses the call";
 }
 
+TEST_F(NvmlTest, AnOverviewNeedsNoContext) {
+    const auto seen = overview(0, {GPUTOMO_FAKE_CUDA, GPUTOMO_FAKE_CUDA});
+    EXPECT_EQ(seen.name, "Fake GPU 0");
+    EXPECT_EQ(seen.uuid, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f");
+    EXPECT_EQ(seen.identification.driver, "570.86.15");
+    EXPECT_EQ(seen.condition.most_sm_mhz, 1980);
+    EXPECT_EQ(seen.condition.most_memory_mhz, 3201);
+    EXPECT_EQ(seen.condition.memory, Bytes{std::int64_t{64} << 30});
+    EXPECT_EQ(seen.condition.free_memory, Bytes{std::int64_t{60} << 30});
+    EXPECT_EQ(seen.condition.persistence, true);
+    EXPECT_EQ(seen.condition.mig, false);
+    EXPECT_EQ(seen.condition.compute_mode, ComputeMode::any_process);
+    EXPECT_EQ(seen.condition.processes, std::vector<unsigned>{500001}) << "before this process has a context";
+    expect_all_closed();
+    EXPECT_THAT(testing::said([] { (void)overview(1, testing::kFake); }), ::testing::HasSubstr("cuda:1: no such GPU"));
+}
+
+TEST_F(NvmlTest, TellsWhetherTheGpuIsDividedAndForWhom) {
+    const auto condition = [] { return overview(0, {GPUTOMO_FAKE_CUDA, GPUTOMO_FAKE_CUDA}).condition; };
+    state().mig = 1;
+    state().compute_mode = 2;
+    state().persistence = 0;
+    EXPECT_EQ(condition().mig, true);
+    EXPECT_EQ(condition().compute_mode, ComputeMode::nobody);
+    EXPECT_EQ(condition().persistence, false);
+    state().mig_result = 3;
+    state().compute_mode = 7;
+    EXPECT_EQ(condition().mig, false) << "a GPU that cannot be divided refuses the call";
+    EXPECT_EQ(condition().compute_mode, std::nullopt) << "a number that NVML's manual does not have";
+    state().mig_result = 999;
+    EXPECT_EQ(condition().mig, std::nullopt);
+    const auto without = overview(0, testing::kFake).condition;
+    EXPECT_EQ(without.mig, std::nullopt);
+    EXPECT_EQ(without.free_memory, std::nullopt);
+    EXPECT_EQ(overview(0, {GPUTOMO_FAKE_CUDA, GPUTOMO_FAKE_CUDA_OLD}).condition.most_sm_mhz, std::nullopt);
+}
+
 TEST_F(NvmlTest, IdentifiesTheGpuAndItsDriver) {
     const auto device = open(0, {GPUTOMO_FAKE_CUDA, GPUTOMO_FAKE_CUDA});
     const auto found = device->identification();

@@ -248,6 +248,7 @@ struct Functions {
 // NVML
 using NvmlResult = int;
 using NvmlDevice = struct NvmlDeviceTag*;
+inline constexpr NvmlResult kNvmlNotSupported = 3;
 inline constexpr NvmlResult kNvmlInsufficientSize = 7;
 inline constexpr int kNvmlClockSm = 1;
 inline constexpr int kNvmlClockMemory = 2;
@@ -266,6 +267,13 @@ struct NvmlProcess {
 };
 static_assert(sizeof(NvmlProcess) == 24);
 
+/// nvmlMemory_t: bytes.
+struct NvmlMemory {
+    unsigned long long total;
+    unsigned long long free;
+    unsigned long long used;
+};
+
 #define GPUTOMO_NVML_OPTIONAL(ROW)                                                                        \
     ROW(init, "nvmlInit_v2", ())                                                                          \
     ROW(shutdown, "nvmlShutdown", ())                                                                     \
@@ -273,6 +281,11 @@ static_assert(sizeof(NvmlProcess) == 24);
     ROW(device_by_uuid, "nvmlDeviceGetHandleByUUID", (const char*, NvmlDevice*))                          \
     ROW(device_by_pci, "nvmlDeviceGetHandleByPciBusId_v2", (const char*, NvmlDevice*))                    \
     ROW(clock_info, "nvmlDeviceGetClockInfo", (NvmlDevice, int, unsigned*))                               \
+    ROW(max_clock_info, "nvmlDeviceGetMaxClockInfo", (NvmlDevice, int, unsigned*))                        \
+    ROW(memory_info, "nvmlDeviceGetMemoryInfo", (NvmlDevice, NvmlMemory*))                                \
+    ROW(persistence_mode, "nvmlDeviceGetPersistenceMode", (NvmlDevice, int*))                             \
+    ROW(mig_mode, "nvmlDeviceGetMigMode", (NvmlDevice, unsigned*, unsigned*))                             \
+    ROW(compute_mode, "nvmlDeviceGetComputeMode", (NvmlDevice, int*))                                     \
     ROW(event_reasons, "nvmlDeviceGetCurrentClocksEventReasons", (NvmlDevice, unsigned long long*))       \
     ROW(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons", (NvmlDevice, unsigned long long*)) \
     ROW(ecc_mode, "nvmlDeviceGetEccMode", (NvmlDevice, int*, int*))                                       \

@@ -4,6 +4,7 @@
 #include "device/cuda/compile_ahead.hpp"
 #include "device/cuda/compiler.hpp"
 #include "device/cuda/fixed_memory.hpp"
+#include "device/cuda/identity.hpp"
 #include "device/cuda/module.hpp"
 #include "device/cuda/session.hpp"
 #include "sass/cubin.hpp"
@@ -78,7 +79,7 @@ public:
 
     [[nodiscard]] std::string name() const override { return session_->driver().device_name(session_->index()); }
     [[nodiscard]] std::string id() const override { return session_->id(); }
-    [[nodiscard]] std::string uuid() const override;
+    [[nodiscard]] std::string uuid() const override { return uuid_of(session_->driver(), session_->index()); }
     [[nodiscard]] Identification identification() const override;
     [[nodiscard]] PtxTarget ptx_target() const override { return target_; }
     [[nodiscard]] std::optional<std::int64_t> attribute(Attribute attribute) const override;
@@ -106,9 +107,6 @@ public:
     [[nodiscard]] ClockState clock_state() const override { return nvml_.state(own_pid_); }
 
 private:
-    static std::optional<abi::Uuid> uuid_of(const Driver& driver, int index);
-    static std::string pci_bus_id_of(const Driver& driver, int index);
-    static NvmlGpu find_in_nvml(const Driver& driver, std::shared_ptr<const Nvml> nvml, int index);
     void find_own_pid(const std::vector<unsigned>& before);
 
     NvmlGpu nvml_;
@@ -143,38 +141,8 @@ CudaDevice::~CudaDevice() {
     for (const Texture texture : textures_) session_->call().texture_destroy(texture);
 }
 
-std::optional<abi::Uuid> CudaDevice::uuid_of(const Driver& driver, int index) {
-    abi::Uuid uuid{};
-    const auto get = driver.functions().device_get_uuid;
-    if (get == nullptr || get(&uuid, driver.device(index)) != abi::kSuccess) return std::nullopt;
-    return uuid;
-}
-
-std::string CudaDevice::uuid() const {
-    const auto uuid = uuid_of(session_->driver(), session_->index());
-    return uuid ? uuid_text(*uuid, "GPU") : std::string();
-}
-
-NvmlGpu CudaDevice::find_in_nvml(const Driver& driver, std::shared_ptr<const Nvml> nvml, int index) {
-    std::vector<std::string> uuids;
-    if (const auto uuid = uuid_of(driver, index)) uuids = {uuid_text(*uuid, "GPU"), uuid_text(*uuid, "MIG")};
-    return {std::move(nvml), uuids, pci_bus_id_of(driver, index)};
-}
-
-std::string CudaDevice::pci_bus_id_of(const Driver& driver, int index) {
-    std::array<char, 32> bus{};
-    const auto get = driver.functions().device_get_pci_bus_id;
-    if (get == nullptr || get(bus.data(), static_cast<int>(bus.size()) - 1, driver.device(index)) != abi::kSuccess)
-        return {};
-    return bus.data();
-}
-
 Identification CudaDevice::identification() const {
-    const int cuda = session_->driver().version();  // 12080 for CUDA 12.8
-    return {.driver = nvml_.driver_version(),
-            .cuda = fmt::format("{}.{}", cuda / 1000, cuda % 1000 / 10),
-            .pci_bus_id = pci_bus_id_of(session_->driver(), session_->index()),
-            .description = {}};
+    return identification_of(session_->driver(), nvml_, session_->index());
 }
 
 /// In a container, NVML may list this process under another pid than its own. Then it is the process that appeared when
@@ -294,6 +262,15 @@ Presence presence(const Libraries& libraries) {
 int count(const Libraries& libraries) { return presence(libraries).count; }
 
 std::string name(int index, const Libraries& libraries) { return Driver(libraries.driver).device_name(index); }
+
+Overview overview(int index, const Libraries& libraries) {
+    const Driver driver(libraries.driver);
+    const auto gpu = find_in_nvml(driver, std::make_shared<const Nvml>(libraries.nvml), index);
+    return {.name = driver.device_name(index),
+            .uuid = uuid_of(driver, index),
+            .identification = identification_of(driver, gpu, index),
+            .condition = gpu.condition()};
+}
 
 std::unique_ptr<Device> open(int index, const Libraries& libraries) {
     return open(index, std::make_shared<const Driver>(libraries.driver), std::make_shared<const Nvml>(libraries.nvml));

@@ -30,6 +30,16 @@ struct Presence {
 /// Marketing name of GPU `index`. Throws DeviceError as open().
 [[nodiscard]] std::string name(int index, const Libraries& libraries = {});
 
+/// What the driver and NVML say of a GPU without a context on it.
+struct Overview {
+    std::string name;  ///< "NVIDIA H200"
+    std::string uuid;  ///< empty where it has none
+    Identification identification;
+    GpuCondition condition;
+};
+/// Throws DeviceError as open().
+[[nodiscard]] Overview overview(int index, const Libraries& libraries = {});
+
 /// Opens GPU `index` in the driver's order (CUDA_VISIBLE_DEVICES applies). Throws DeviceError if there is no driver
 /// (with the library and the loader's message), no GPU, or no GPU with that index (with the number of GPUs).
 [[nodiscard]] std::unique_ptr<Device> open(int index, const Libraries& libraries = {});

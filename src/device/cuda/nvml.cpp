@@ -68,9 +68,11 @@ NvmlGpu::NvmlGpu(std::shared_ptr<const Nvml> nvml, const std::vector<std::string
     : nvml_(std::move(nvml)) {
     if (nvml_ == nullptr || !nvml_->available()) return;
     const auto& call = nvml_->functions();
-    for (const std::string& uuid : uuids)
-        if (device_ == nullptr && call.device_by_uuid != nullptr && call.device_by_uuid(uuid.c_str(), &device_) != 0)
-            device_ = nullptr;
+    for (const std::string& uuid : uuids) {
+        if (device_ != nullptr || call.device_by_uuid == nullptr) break;
+        if (call.device_by_uuid(uuid.c_str(), &device_) != 0) device_ = nullptr;
+        is_instance_ = device_ != nullptr && uuid.starts_with("MIG-");
+    }
     if (device_ == nullptr && !pci_bus_id.empty() && call.device_by_pci != nullptr &&
         call.device_by_pci(pci_bus_id.c_str(), &device_) != 0)
         device_ = nullptr;
@@ -81,6 +83,47 @@ std::optional<double> NvmlGpu::clock_mhz(int domain) const {
     const auto& call = nvml_->functions();
     if (call.clock_info == nullptr || call.clock_info(device_, domain, &mhz) != 0) return std::nullopt;
     return mhz;
+}
+
+std::optional<double> NvmlGpu::most_clock_mhz(int domain) const {
+    unsigned mhz = 0;
+    const auto& call = nvml_->functions();
+    if (call.max_clock_info == nullptr || call.max_clock_info(device_, domain, &mhz) != 0) return std::nullopt;
+    return mhz;
+}
+
+/// NVML answers this of a whole GPU only, and refuses it of one that cannot be divided.
+std::optional<bool> NvmlGpu::is_divided() const {
+    if (is_instance_) return true;
+    unsigned current = 0, pending = 0;
+    const auto& call = nvml_->functions();
+    if (call.mig_mode == nullptr) return std::nullopt;
+    const abi::NvmlResult result = call.mig_mode(device_, &current, &pending);
+    if (result == abi::kNvmlNotSupported) return false;
+    if (result != 0) return std::nullopt;
+    return current == abi::kNvmlEnabled;
+}
+
+GpuCondition NvmlGpu::condition() const {
+    GpuCondition condition;
+    if (device_ == nullptr) return condition;
+    const auto& call = nvml_->functions();
+    condition.most_sm_mhz = most_clock_mhz(abi::kNvmlClockSm);
+    condition.most_memory_mhz = most_clock_mhz(abi::kNvmlClockMemory);
+    abi::NvmlMemory memory{};
+    if (call.memory_info != nullptr && call.memory_info(device_, &memory) == 0) {
+        condition.memory = Bytes{static_cast<std::int64_t>(memory.total)};
+        condition.free_memory = Bytes{static_cast<std::int64_t>(memory.free)};
+    }
+    int value = 0;
+    if (call.persistence_mode != nullptr && call.persistence_mode(device_, &value) == 0)
+        condition.persistence = value == abi::kNvmlEnabled;
+    if (call.compute_mode != nullptr && call.compute_mode(device_, &value) == 0 && value >= 0 &&
+        value <= static_cast<int>(ComputeMode::one_process))
+        condition.compute_mode = static_cast<ComputeMode>(value);
+    condition.mig = is_divided();
+    condition.processes = compute_processes();
+    return condition;
 }
 
 std::optional<std::vector<unsigned>> NvmlGpu::compute_processes() const {

@@ -462,6 +462,28 @@ abi::NvmlResult nvmlDeviceGetClockInfo(abi::NvmlDevice, int domain, unsigned* mh
     *mhz = domain == abi::kNvmlClockSm ? 1980 : 2619;
     return called("nvmlDeviceGetClockInfo");
 }
+#ifndef FAKE_OLD
+abi::NvmlResult nvmlDeviceGetMaxClockInfo(abi::NvmlDevice, int domain, unsigned* mhz) {
+    *mhz = domain == abi::kNvmlClockSm ? 1980 : 3201;
+    return called("nvmlDeviceGetMaxClockInfo");
+}
+abi::NvmlResult nvmlDeviceGetMemoryInfo(abi::NvmlDevice, abi::NvmlMemory* memory) {
+    *memory = {64ULL << 30, state.free_memory, (64ULL << 30) - state.free_memory};
+    return called("nvmlDeviceGetMemoryInfo");
+}
+abi::NvmlResult nvmlDeviceGetPersistenceMode(abi::NvmlDevice, int* mode) {
+    *mode = state.persistence;
+    return called("nvmlDeviceGetPersistenceMode");
+}
+abi::NvmlResult nvmlDeviceGetMigMode(abi::NvmlDevice, unsigned* current, unsigned* pending) {
+    *current = *pending = state.mig;
+    return state.mig_result;
+}
+abi::NvmlResult nvmlDeviceGetComputeMode(abi::NvmlDevice, int* mode) {
+    *mode = state.compute_mode;
+    return called("nvmlDeviceGetComputeMode");
+}
+#endif
 abi::NvmlResult nvmlSystemGetDriverVersion(char* text, unsigned size) {
     std::snprintf(text, size, "570.86.15");
     return called("nvmlSystemGetDriverVersion");
@@ -482,7 +504,7 @@ abi::NvmlResult nvmlDeviceGetEccMode(abi::NvmlDevice, int* current, int* pending
     return called("nvmlDeviceGetEccMode");
 }
 abi::NvmlResult nvmlDeviceGetTotalEccErrors(abi::NvmlDevice, int type, int counter, unsigned long long* errors) {
-    *errors = type == abi::kNvmlErrorUncorrected && counter == abi::kNvmlCounterVolatile ? 3 : 1000;
+    *errors = type == abi::kNvmlErrorUncorrected && counter == abi::kNvmlCounterVolatile ? state.ecc_errors : 1000;
     return called("nvmlDeviceGetTotalEccErrors");
 }
 abi::NvmlResult nvmlDeviceGetTemperature(abi::NvmlDevice, int, unsigned* celsius) {

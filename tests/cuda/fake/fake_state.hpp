@@ -59,6 +59,17 @@ struct State {
     int count_after = 0;
     unsigned long long throttle_reasons = 0;
     bool ecc_enabled = true;
+#ifdef FAKE_SOUND
+    int ecc_errors = 0;
+#else
+    int ecc_errors = 3;
+#endif
+    // Settings of the GPU in NVML's numbers, and bytes.
+    int persistence = 1;
+    unsigned mig = 0;
+    int mig_result = 0;  ///< 3 where the GPU cannot be divided
+    int compute_mode = 0;
+    unsigned long long free_memory = 60ULL << 30;
 };
 
 }  // namespace gputomo::device::cuda::fake
