@@ -15,6 +15,7 @@ using Action = std::function<int()>;
 using AddCommand = void (*)(CLI::App& parent, Action& action);
 
 void add_list(CLI::App& parent, Action& action);
+void add_doctor(CLI::App& parent, Action& action);
 void add_scan(CLI::App& parent, Action& action);
 void add_run(CLI::App& parent, Action& action);
 void add_show(CLI::App& parent, Action& action);
@@ -35,9 +36,9 @@ void add_surface(CLI::App& parent, Action& action);
 void add_manual(CLI::App& parent, Action& action);
 
 inline constexpr AddCommand kCommands[] = {
-    add_list,    add_scan,     add_report,    add_run,      add_show,    add_diff,    add_history,
-    add_export,  add_validate, add_reproduce, add_simulate, add_predict, add_inspect, add_capture,
-    add_measure, add_accuracy, add_surface,   add_evaluate, add_manual,
+    add_list,    add_doctor,  add_scan,     add_report,    add_run,      add_show,    add_diff,
+    add_history, add_export,  add_validate, add_reproduce, add_simulate, add_predict, add_inspect,
+    add_capture, add_measure, add_accuracy, add_surface,   add_evaluate, add_manual,
 };
 
 }  // namespace gputomo::cli

@@ -41,8 +41,8 @@ protected:
 };
 
 TEST_F(Errors, UnknownCommandsAndOptionsAreNamed) {
-    expect(2, {}, {"no command given", "list, scan, report, run, show, diff"});
-    expect(2, {"frobnicate"}, {"'frobnicate'", "list, scan, report, run, show, diff"});
+    expect(2, {}, {"no command given", "list, doctor, scan, report, run, show, diff"});
+    expect(2, {"frobnicate"}, {"'frobnicate'", "list, doctor, scan, report, run, show, diff"});
     expect(2, {"list"}, {"no command given", "devices, experiments"});
     expect(2, {"list", "moods"}, {"'moods'", "devices, experiments"});
     expect(2, {"scan", "--bogus"}, {"--bogus"});

@@ -23,15 +23,6 @@ namespace {
 
 constexpr std::string_view kDefaultMachine = "sim:gtx280";
 
-int cuda_index(const std::string& name) {
-    int index = -1;
-    const std::string_view digits = std::string_view(name).substr(5);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-    if (error != std::errc{} || end != digits.data() + digits.size() || index < 0)
-        throw InputError(fmt::format("device '{}': expected a number after 'cuda:'", name));
-    return index;
-}
-
 /// Says once for each name what was assumed: a command may open a simulated GPU for every kernel.
 void note_assumptions(const std::string& name, const std::vector<std::string>& assumed) {
     static std::mutex mutex;
@@ -45,6 +36,15 @@ void note_assumptions(const std::string& name, const std::vector<std::string>& a
 }
 
 }  // namespace
+
+int cuda_index(const std::string& name) {
+    int index = -1;
+    const std::string_view digits = std::string_view(name).substr(5);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (error != std::errc{} || end != digits.data() + digits.size() || index < 0)
+        throw InputError(fmt::format("device '{}': expected a number after 'cuda:'", name));
+    return index;
+}
 
 sim::Noise noise_level(int level) {
     switch (level) {

@@ -30,6 +30,9 @@ struct DescriptionChanges {
 /// "sim:h200" for "h200", a description that is built in; other names as they are.
 [[nodiscard]] std::string with_prefix(const std::string& name);
 
+/// 3 for "cuda:3". Throws InputError where no number follows.
+[[nodiscard]] int cuda_index(const std::string& name);
+
 /// The description behind "sim:NAME" or "sim:FILE.json".
 [[nodiscard]] machine::Machine simulated_machine(const std::string& name);
 
