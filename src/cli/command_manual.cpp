@@ -18,6 +18,8 @@ void add_manual(CLI::App& parent, Action& action) {
     };
     add("man", "Print the manual page for man(1)", man_page);
     add("bash", "Print the completion script, for bash to source", bash_completion);
+    add("zsh", "Print the completion script for zsh", zsh_completion);
+    add("fish", "Print the completion script, for fish to source", fish_completion);
 }
 
 }  // namespace gputomo::cli

@@ -40,4 +40,10 @@ struct OutlineCommand {
 /// Writes a completion script for bash to source.
 [[nodiscard]] std::string bash_completion(const std::vector<OutlineCommand>& commands);
 
+/// Writes a completion script for zsh to source, or to find as _gputomo on its `fpath`.
+[[nodiscard]] std::string zsh_completion(const std::vector<OutlineCommand>& commands);
+
+/// Writes a completion script for fish to source.
+[[nodiscard]] std::string fish_completion(const std::vector<OutlineCommand>& commands);
+
 }  // namespace gputomo::cli
