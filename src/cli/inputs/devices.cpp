@@ -104,8 +104,7 @@ std::unique_ptr<sim::SimulatedDevice> open_simulated(const std::string& given, s
     }
 }
 
-std::unique_ptr<device::Device> open_device(const std::string& given, std::uint64_t seed, int noise) {
-    const auto name = with_prefix(given);
+std::unique_ptr<device::Device> open_device(const std::string& name, std::uint64_t seed, int noise) {
     if (name == "auto")
         return open_device(device::cuda::count() > 0 ? "cuda:0" : std::string(kDefaultMachine), seed, noise);
     if (name.starts_with("sim:")) return open_simulated(name, seed, noise);
