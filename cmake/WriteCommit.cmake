@@ -1,5 +1,8 @@
-# Writes OUTPUT, the source file with the commit of SOURCE_DIR: "9a7d7c912345", with "-dirty" where files were changed
-# since, or "unknown" where SOURCE_DIR is no work tree of git (a folder inside another project's work tree is none).
+# Writes OUTPUT, the source file with the version and the commit of SOURCE_DIR. The commit is "9a7d7c912345", with
+# "-dirty" where files were changed since, or "unknown" where SOURCE_DIR is no work tree of git (a folder inside another
+# project's work tree is none).
+include(${CMAKE_CURRENT_LIST_DIR}/Version.cmake)
+gputomo_find_version(${SOURCE_DIR})
 set(commit "unknown")
 find_program(GIT git)
 if(GIT)
@@ -14,7 +17,9 @@ if(GIT)
     endif()
   endif()
 endif()
-set(code "#include \"cli/terminal/version.hpp\"\n\nnamespace gputomo::cli {\n\nstd::string_view commit() { return \"${commit}\"; }\n\n}  // namespace gputomo::cli\n")
+string(CONCAT code "#include \"cli/terminal/version.hpp\"\n\nnamespace gputomo::cli {\n\n"
+  "std::string_view version() { return \"${GPUTOMO_VERSION}\"; }\n\n"
+  "std::string_view commit() { return \"${commit}\"; }\n\n}  // namespace gputomo::cli\n")
 set(before "")
 if(EXISTS ${OUTPUT})
   file(READ ${OUTPUT} before)

@@ -59,7 +59,7 @@ const char* option_without_value(int argc, const char* const* argv) {
 int run(int argc, const char* const* argv) {
     CLI::App app("gputomo sees inside a GPU by timing it.", "gputomo");
     app.require_subcommand(1);
-    app.set_version_flag("--version", fmt::format("{} ({})", kVersion, commit()));
+    app.set_version_flag("--version", fmt::format("{} ({})", version(), commit()));
     if (const char* const option = option_without_value(argc, argv); option != nullptr)
         return report(kBadInput, fmt::format("{}: found nothing; expected a value after it", option));
     Action action;

@@ -84,7 +84,7 @@ results::State state_of(const device::ClockState& state) {
 }  // namespace
 
 results::Origin origin_of_command() {
-    return {.version = std::string(kVersion),
+    return {.version = std::string(version()),
             .commit = std::string(commit()),
             .command = utf8(command_line()),
             .date = utc(seconds_at_start()),

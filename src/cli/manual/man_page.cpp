@@ -1,5 +1,6 @@
 #include "cli/manual/outline.hpp"
 #include "cli/terminal/exits.hpp"
+#include "cli/terminal/version.hpp"
 
 #include <fmt/format.h>
 
@@ -69,7 +70,7 @@ std::string man_page(const std::vector<OutlineCommand>& commands) {
         ".TH GPUTOMO 1 \"\" \"gputomo {0}\" \"User Commands\"\n.SH NAME\ngputomo \\- sees inside a GPU by timing "
         "it\n.SH SYNOPSIS\n\\fBgputomo\\fR "
         "\\fICOMMAND\\fR [\\fIoptions\\fR]\n",
-        GPUTOMO_VERSION);
+        version());
     out +=
         ".SH DESCRIPTION\n"
         "Runs microbenchmarks through the CUDA driver and deduces the undocumented structure of the GPU from their "

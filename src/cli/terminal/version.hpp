@@ -5,8 +5,8 @@
 
 namespace gputomo::cli {
 
-/// "0.1.0"
-inline constexpr std::string_view kVersion = GPUTOMO_VERSION;
+/// What scripts/version.sh printed when the executable was built: "0.2.0" for a release, "0.2.1.dev17" after one.
+[[nodiscard]] std::string_view version();
 
 /// The commit of the sources, followed by "-dirty" where files were changed since; "unknown" outside git.
 [[nodiscard]] std::string_view commit();
