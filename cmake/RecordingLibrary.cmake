@@ -15,6 +15,7 @@ target_link_options(gputomo_recording PRIVATE -fno-sanitize=all -static-libstdc+
 set_target_properties(gputomo_recording PROPERTIES
   LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/capture/interposer/exports.map)
 target_link_libraries(gputomo_recording PRIVATE gputomo_options ${CMAKE_DL_LIBS} Threads::Threads)
+gputomo_older_glibc(gputomo_recording)
 # Its dlsym must call the C library's in tail position, which takes optimisation (see the end of the file).
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/capture/interposer/lookup.cpp PROPERTIES COMPILE_OPTIONS -O2)
 
