@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 WERROR ?= OFF
 CONFIGURE = cmake -DGPUTOMO_WERROR=$(WERROR) --preset
 
-.PHONY: build scan test docs browser-test bench sanitize lint fuzz setup
+.PHONY: build scan test package docs browser-test bench sanitize lint fuzz setup
 build: setup
 	$(CONFIGURE) release
 	cmake --build --preset release -j $(JOBS)
@@ -22,6 +22,13 @@ test:
 	$(CONFIGURE) release
 	cmake --build --preset release -j $(JOBS)
 	ctest --test-dir build --output-on-failure -j $(JOBS)
+
+# Tarball, Debian package and Python wheel in build-package/packages, each tried: on this system, or with ROOTS=DIR in
+# freshly made systems without a compiler (scripts/try_packages.sh).
+package:
+	scripts/setup.sh package
+	CMAKE_ARGS="-DGPUTOMO_WERROR=$(WERROR) $$CMAKE_ARGS" JOBS=$(JOBS) scripts/package.sh
+	scripts/try_packages.sh build-package/packages $(ROOTS)
 
 # Writes docs/methods/README.md and docs/results, and checks links, names of files and sizes of all documents.
 docs: setup

@@ -1,4 +1,4 @@
-# Read by cpack for each package: its version and name, from the sources as they are now and not as they were configured.
+# Read by cpack for each package: its version and name, from the sources as they are now.
 include(${CPACK_GPUTOMO_SOURCE_DIR}/cmake/Version.cmake)
 gputomo_find_version(${CPACK_GPUTOMO_SOURCE_DIR})
 set(CPACK_PACKAGE_VERSION ${GPUTOMO_VERSION})
@@ -6,9 +6,4 @@ set(CPACK_PACKAGE_FILE_NAME gputomo-${GPUTOMO_VERSION}-linux-${CPACK_GPUTOMO_PRO
 if(CPACK_GENERATOR STREQUAL "DEB")
   # Debian orders 0.2.1~dev17 before 0.2.1, as Python orders 0.2.1.dev17.
   string(REPLACE ".dev" "~dev" CPACK_DEBIAN_PACKAGE_VERSION ${GPUTOMO_VERSION})
-  set(CPACK_INSTALL_PREFIX /usr)
-else()
-  # An archive is unpacked into a folder of its own: gputomo-VERSION-linux-x86_64/bin/gputomo.
-  set(CPACK_PACKAGING_INSTALL_PREFIX "/")
-  set(CPACK_INSTALL_PREFIX "/")
 endif()

@@ -63,3 +63,6 @@ install(TARGETS gputomo_python LIBRARY DESTINATION gputomo COMPONENT python EXCL
 install(PROGRAMS $<TARGET_FILE:gputomo> DESTINATION gputomo/bin COMPONENT python EXCLUDE_FROM_ALL)
 file(GLOB gputomo_described CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/machines/*.json)
 install(FILES ${gputomo_described} DESTINATION gputomo/machines COMPONENT python EXCLUDE_FROM_ALL)
+get_filename_component(gputomo_nanobind ${nanobind_ROOT} DIRECTORY)
+gputomo_install_notice(gputomo LICENSES.txt WITH -DNANOBIND=${gputomo_nanobind}
+  INSTALL COMPONENT python EXCLUDE_FROM_ALL)

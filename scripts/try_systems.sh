@@ -9,17 +9,15 @@
 set -euo pipefail
 
 [[ $# -ge 1 ]] || { sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2; }
-[[ $(id -u) -eq 0 ]] || { echo "try_systems: making a root file system needs root" >&2; exit 2; }
-command -v debootstrap >/dev/null ||
-    { echo "try_systems: debootstrap is missing; install the package of that name" >&2; exit 2; }
+. "$(dirname "$0")/roots.sh"
+roots_need try_systems
 mkdir -p "$1"
 place=$(cd "$1" && pwd)
 shift
 source=$(cd "$(dirname "$0")/.." && pwd)
-mirror=${MIRROR:-http://deb.debian.org/debian}
 
 # A compiler and the Debian release that packages it.
-declare -A release_of=(
+declare -A releases=(
     [debian12]=bookworm [debian13]=trixie
     [gcc-12]=bookworm [gcc-13]=trixie [gcc-14]=trixie
     [clang-14]=bookworm [clang-15]=bookworm [clang-16]=bookworm [clang-17]=trixie [clang-18]=trixie [clang-19]=trixie
@@ -27,26 +25,6 @@ declare -A release_of=(
 systems=("$@")
 [[ ${#systems[@]} -gt 0 ]] ||
     systems=(debian12 debian13 gcc-12 gcc-13 gcc-14 clang-14 clang-15 clang-16 clang-17 clang-18 clang-19)
-
-# make_root ROOT RELEASE: a minimal system, with make and certificates, which debootstrap's minbase lacks.
-make_root() {
-    [[ -e $1/etc/debian_version ]] && return
-    debootstrap --variant=minbase --include=make,ca-certificates "$2" "$1" "$mirror"
-    cp /etc/resolv.conf "$1/etc/resolv.conf"
-}
-
-# in_root ROOT COMMAND: runs it with the kernel's file systems mounted, and unmounts them whatever happens.
-in_root() {
-    local root=$1
-    shift
-    mount --bind /proc "$root/proc"
-    mount --bind /dev "$root/dev"
-    local status=0
-    env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-        chroot "$root" bash -euo pipefail -c "$*" || status=$?
-    umount "$root/dev" "$root/proc"
-    return $status
-}
 
 # What is committed, as a clone would have it.
 copy_tree() {
@@ -56,8 +34,8 @@ copy_tree() {
 
 failed=0
 for system in "${systems[@]}"; do
-    release=${release_of[$system]:-}
-    [[ -n $release ]] || { echo "try_systems: $system is unknown; expected one of ${!release_of[*]}" >&2; exit 2; }
+    release=${releases[$system]:-}
+    [[ -n $release ]] || { echo "try_systems: $system is unknown; expected one of ${!releases[*]}" >&2; exit 2; }
     root=$place/$release
     log=$place/$system.log
     case $system in
@@ -72,7 +50,7 @@ for system in "${systems[@]}"; do
                  cmake --build build" ;;
     esac
     start=$SECONDS
-    if { make_root "$root" "$release" && copy_tree "$root" && in_root "$root" "$commands"; } >"$log" 2>&1; then
+    if { make_root "$root" "$release" make,ca-certificates && copy_tree "$root" && in_root "$root" "$commands"; } >"$log" 2>&1; then
         verdict=passed
     else
         verdict=FAILED
