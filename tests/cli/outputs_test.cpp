@@ -324,7 +324,7 @@ public:
 
 protected:
     static void expect_origin(const json& origin, const std::string& command) {
-        EXPECT_THAT(origin.at("version").get<std::string>(), MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+        EXPECT_THAT(origin.at("version").get<std::string>(), MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+(\\.dev[0-9]+)?"));
         EXPECT_THAT(origin.at("commit").get<std::string>(), MatchesRegex("[0-9a-f]{12}(-dirty)?|unknown"));
         EXPECT_THAT(origin.at("command").get<std::string>(), HasSubstr("gputomo " + command));
         EXPECT_EQ(origin.at("date"), kDate);
