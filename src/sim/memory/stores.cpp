@@ -51,10 +51,12 @@ bool MemoryModel::write_to_cache(CacheLevel& level, std::size_t instance, std::u
 double MemoryModel::wait_for_part(const CacheLevel& level, const TagArray::Line* line, std::uint64_t physical,
                                   Time now) {
     Time& until = blocked_[atomic_costs_->unit_of(physical)];
-    until = std::max(until, now);
+    const Time start = std::max(until, now);
     // The line is there before its data are back in the SM.
-    if (line != nullptr && line->pending != 0) until = std::max(until, line->ready - level.latency.front());
-    return until - now;
+    const Time there = line != nullptr && line->pending != 0 ? line->ready - level.latency.front() : start;
+    // A store that blocks nothing leaves the part alone: it may be booked later than loads that are still to come.
+    if (there > start) until = there;
+    return std::max(start, there) - now;
 }
 
 Time MemoryModel::store(TransactionState& state, const Range& range, Time now) {
