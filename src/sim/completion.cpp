@@ -1,6 +1,7 @@
 #include "sim/completion.hpp"
 
 #include "costs/asynchronous_operations.hpp"
+#include "machine/gpc_size.hpp"
 #include "machine/store_queue.hpp"
 #include "sim/ignored_leaves.hpp"
 #include "sim/memory/description.hpp"
@@ -21,8 +22,6 @@ constexpr std::int64_t kSpan = std::int64_t{2} << 20;
 constexpr double kWarp = kWarpSize;
 /// Ways of a cache or TLB whose sets were not found. Fewer ways make more conflict misses, more make fewer.
 constexpr std::int64_t kWays = 16;
-/// SMs of a GPC where the description does not say. A GPC of current GPUs has 16 or 18 SMs, and some may be disabled.
-constexpr std::int64_t kSmsPerGpc = 16;
 /// Shared memory from Fermi on: banks, and bytes of a bank's word.
 constexpr std::int64_t kBanks = 32, kBankWidth = 4;
 /// The compute capability from which the threads of a warp are scheduled independently (Volta).
@@ -102,7 +101,8 @@ void Completion::topology() {
     assume(machine_.clock.sm_mhz, "clock.sm_mhz");
     assume(machine_.clock.scope, "clock.scope", std::string("sm"));
     auto& topology = machine_.topology;
-    if (*machine_.clock.scope == "gpc") assume(topology.sms_per_gpc, "topology.sms_per_gpc", kSmsPerGpc);
+    if (*machine_.clock.scope == "gpc")
+        assume(topology.sms_per_gpc, "topology.sms_per_gpc", machine::kAssumedSmsPerGpc);
     if (*machine_.clock.scope == "tpc") assume(topology.sms_per_tpc, "topology.sms_per_tpc", std::int64_t{1});
     if (machine_.identity.compute_capability_major.value_or(0) >= kIndependentFrom)
         assume(machine_.issue.divergence, "issue.divergence", std::string("independent"));

@@ -1,4 +1,5 @@
 // Clusters: blocks that are on the GPU at once, on SMs of one GPC.
+#include "machine/gpc_size.hpp"
 #include "sim/sm/engine/engine.hpp"
 #include "units/error.hpp"
 
@@ -7,12 +8,6 @@
 #include <algorithm>
 
 namespace gputomo::sim {
-namespace {
-
-/// SMs of a GPC where the description does not say how many there are: those of an H200's smallest GPC.
-constexpr std::int64_t kDefaultSmsOfGpc = 16;
-
-}  // namespace
 
 void Engine::check_clusters() const {
     const device::Dim3 &cluster = shape_.cluster, &grid = setup_.launch.grid;
@@ -53,7 +48,8 @@ void Engine::place_clusters(double now) {
 
 /// The SMs for the blocks of the next cluster, in the GPC with the fewest resident blocks; empty where none has room.
 std::vector<std::uint32_t> Engine::room_for_cluster() const {
-    const auto of_gpc = static_cast<std::uint32_t>(setup_.machine.topology.sms_per_gpc.value_or(kDefaultSmsOfGpc));
+    const auto of_gpc =
+        static_cast<std::uint32_t>(setup_.machine.topology.sms_per_gpc.value_or(machine::kAssumedSmsPerGpc));
     const auto count = static_cast<std::uint32_t>(block_state_.sms.size());
     std::vector<std::uint32_t> best;
     std::uint64_t least = 0;
