@@ -8,6 +8,7 @@
 #include "sim/sm/engine/launch.hpp"
 #include "sim/sm/engine/residency.hpp"
 #include "sim/sm/load_store/shared_banks.hpp"
+#include "sim/sm/units/fetch.hpp"
 
 #include "machine/json.hpp"
 #include "ptx/instructions.hpp"
@@ -402,8 +403,7 @@ SimulatedModule::SimulatedModule(Gpu& gpu, const ptx::Module& module) : gpu_(gpu
         addresses[variable.name] = address;
         symbols_[variable.name] = {address, variable.size};
     }
-    const auto instruction_bytes = static_cast<std::uint64_t>(
-        gpu.machine().instruction_supply.instruction_bytes.value_or(kDefaultInstructionBytes));
+    const std::uint64_t instruction_bytes = instruction_bytes_of(gpu.machine());
     for (const auto& kernel : module.kernels) {
         try {
             if (!kernel.refusal.empty()) throw InputError(kernel.refusal);

@@ -18,7 +18,8 @@ constexpr std::uint64_t kIssuesBetweenTimeChecks = 8192;
 }  // namespace
 
 LaunchTime Engine::run() {
-    for (auto& scheduler : schedulers_) scheduler.available.assign(kFirstUnitSet + unit_spec_.sets.size(), 0.0);
+    for (auto& scheduler : units_.schedulers)
+        scheduler.available.assign(kFirstUnitSet + units_.execution.sets.size(), 0.0);
     begin();
     make_sampler();
     try {
@@ -35,7 +36,7 @@ LaunchTime Engine::run() {
                         "whole launch",
                         error.what()));
     }
-    if (latest_store_ > 0) latest_ = std::max(latest_, latest_store_ + block_spec_.store_drain);
+    if (latest_store_ > 0) latest_ = std::max(latest_, latest_store_ + units_.block_launch_spec.store_drain);
     const LaunchTime time = estimate_launch();
     counters_.cycles += static_cast<std::uint64_t>(std::ceil(time.cycles));
     return time;
@@ -45,7 +46,8 @@ LaunchTime Engine::run() {
 void Engine::begin() {
     MemorySystem& memory = setup_.memory_system;
     memory.begin_launch();
-    memory.preload(PathKind::instruction, shape_.code_address, std::min(shape_.code_bytes, block_spec_.code_prefetch));
+    memory.preload(PathKind::instruction, shape_.code_address,
+                   std::min(shape_.code_bytes, units_.block_launch_spec.code_prefetch));
     memory.preload(PathKind::constant, shape_.constants_address, shape_.constants_bytes);
 }
 
@@ -55,36 +57,36 @@ void Engine::run_events() {
         const auto [time, last, index] = events_.top();
         static_cast<void>(last);
         events_.pop();
-        if (time != schedulers_[index].event) continue;
+        if (time != units_.schedulers[index].event) continue;
         run_scheduler(index, time);
     }
 }
 
 void Engine::update_resources(std::uint32_t index) {
-    Scheduler& scheduler = schedulers_[index];
-    scheduler.available[kSharedBanks] = load_store_.state.banks_free[scheduler.sm];
-    update_available(unit_spec_, ports_of(index), scheduler.available);
+    Scheduler& scheduler = units_.schedulers[index];
+    scheduler.available[kSharedBanks] = units_.load_store.state.banks_free[scheduler.sm];
+    update_available(units_.execution, ports_of(index), scheduler.available);
 }
 
 double Engine::next_event(std::uint32_t index) {
     update_resources(index);
-    return next_issue(schedulers_[index]);
+    return next_issue(units_.schedulers[index]);
 }
 
 void Engine::post(std::uint32_t index) {
-    Scheduler& scheduler = schedulers_[index];
+    Scheduler& scheduler = units_.schedulers[index];
     scheduler.event = next_event(index);
     if (scheduler.event != kNever) events_.emplace(scheduler.event, scheduler.last_issue, index);
 }
 
 AccessTimes Engine::time_access(ResidentWarp& warp, std::uint32_t number, WarpAccess access, std::uint64_t local_bytes,
                                 double now) {
-    Scheduler& scheduler = schedulers_[warp.scheduler];
+    Scheduler& scheduler = units_.schedulers[warp.scheduler];
     access.sm = scheduler.sm;
     access.scheduler = scheduler.number;
     access.returning = &warp.returning;
     access.local_frames = setup_.local_address + std::uint64_t{number} * local_bytes * kWarpSize;
-    const AccessTimes times = sim::access(load_store_, access, now);
+    const AccessTimes times = sim::access(units_.load_store, access, now);
     warp.hold = std::max(warp.hold, times.warp_free);
     warp.gap = std::max(warp.gap, times.warp_gap);
     scheduler.free = std::max(scheduler.free, times.scheduler_free);
@@ -100,12 +102,12 @@ WarpFacts Engine::facts_of(const ResidentWarp& warp, double now) const {
             .warp_in_block = warp.in_block,
             .slot = warp.slot,
             .sm = block.sm,
-            .clock = clock_at(spec_.clock, setup_.clock_offsets[block.sm], now),
-            .nanoseconds = static_cast<std::uint64_t>(setup_.start_ns + now / spec_.clock.cycles_per_ns)};
+            .clock = clock_at(units_.clock, setup_.clock_offsets[block.sm], now),
+            .nanoseconds = static_cast<std::uint64_t>(setup_.start_ns + now / units_.clock.cycles_per_ns)};
 }
 
 void Engine::run_scheduler(std::uint32_t index, double now) {
-    Scheduler& scheduler = schedulers_[index];
+    Scheduler& scheduler = units_.schedulers[index];
     update_resources(index);
     for (;;) {
         const std::size_t chosen = choose(scheduler, now);
@@ -122,9 +124,9 @@ void Engine::run_scheduler(std::uint32_t index, double now) {
 }
 
 void Engine::issue_from(std::uint32_t index, std::size_t position, double now) {
-    Scheduler& scheduler = schedulers_[index];
+    Scheduler& scheduler = units_.schedulers[index];
     const std::uint32_t warp = scheduler.warps[position];
-    note_issue(spec_.scheduler, scheduler, position, now);
+    note_issue(units_.scheduler_spec, scheduler, position, now);
     issue_next(warp, now);
     latest_ = std::max(latest_, now);
     if (++issued_since_check_ < kIssuesBetweenTimeChecks) return;

@@ -1,26 +1,17 @@
-// The state of a running launch, and what connects the units of the SMs.
+// The state of a running launch, and what connects the units of the SMs (sm_units.hpp lists them).
 //
 // Each scheduler of each SM is an event: the time at which one of its warps can issue next. The engine handles the
 // earliest event: the chosen warp issues one instruction, and the scheduler's next event follows from its warps'
 // registers, units, barriers and instruction supply. Nothing happens between events, so idle cycles cost nothing.
 //
-// The units know neither the engine nor each other's state: fetch, scheduler, execution_units, operands, load_store,
-// barriers, control_flow, block_launch. A class for each executed language derives from Engine and connects them with
-// its instructions: PtxEngine (ptx_engine.hpp) and SassEngine (sass_engine.hpp).
+// The units know neither the engine nor each other's state. A class for each executed language derives from Engine and
+// connects them with its instructions: PtxEngine (ptx_engine.hpp) and SassEngine (sass_engine.hpp).
 #pragma once
 
 #include "sim/exec/special_registers.hpp"
-#include "sim/sm/engine/block_launch.hpp"
-#include "sim/sm/engine/launch.hpp"
+#include "sim/sm/engine/sm_units.hpp"
 #include "sim/sm/engine/warp.hpp"
-#include "sim/sm/load_store/load_store.hpp"
 #include "sim/sm/sampling/block_sampling.hpp"
-#include "sim/sm/units/barriers.hpp"
-#include "sim/sm/units/control_flow.hpp"
-#include "sim/sm/units/execution_units.hpp"
-#include "sim/sm/units/fetch.hpp"
-#include "sim/sm/units/operands.hpp"
-#include "sim/sm/units/scheduler.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -33,16 +24,6 @@
 #include <vector>
 
 namespace gputomo::sim {
-
-/// What the description says of the SM, as its units need it. Never changes.
-struct SmSpec {
-    SchedulerSpec scheduler;
-    OperandSpec operands;
-    BarrierSpec barriers;
-    BranchSpec branches;
-    ClockSpec clock;
-    std::uint64_t instruction_bytes = 8;  ///< of one machine instruction, where the code is PTX
-};
 
 /// What the units need to know of a kernel, whichever language it is in.
 struct KernelShape {
@@ -121,7 +102,7 @@ protected:
     void latest_load(double when) { latest_ = std::max(latest_, when); }
     void latest_store(double when) { latest_store_ = std::max(latest_store_, when); }
     [[nodiscard]] UnitPorts ports_of(std::uint32_t scheduler) {
-        return {scheduler_units_[scheduler], sm_units_[schedulers_[scheduler].sm]};
+        return {units_.of_scheduler[scheduler], units_.of_sm[units_.schedulers[scheduler].sm]};
     }
     [[nodiscard]] WarpFacts facts_of(const ResidentWarp& warp, double now) const;
 
@@ -132,20 +113,9 @@ protected:
     const KernelShape shape_;
     Counters& counters_;
 
-    // ---- what does not change during the launch
-    SmSpec spec_;
-    UnitSpec unit_spec_;
-    BlockLaunchSpec block_spec_;
     LaunchFacts facts_;
     std::uint64_t shared_bytes_ = 0;  ///< of a block
-
-    // ---- units and their state
-    FetchUnit fetch_;
-    LoadStoreUnit load_store_;
-    BlockLaunchState block_state_;
-    std::vector<Scheduler> schedulers_;
-    std::vector<UnitTimes> scheduler_units_;     ///< by scheduler: the units that it alone feeds
-    std::vector<UnitTimes> sm_units_;            ///< by SM: the units that all its schedulers feed
+    SmUnits units_;
     std::vector<std::uint32_t> next_scheduler_;  ///< by SM: warps started so far, which go to its schedulers in turn
     std::vector<ResidentWarp*> warps_;
     std::vector<std::uint32_t> free_warps_;
@@ -156,7 +126,6 @@ protected:
 
 private:
     void size_launch();
-    void make_schedulers();
     void begin();
     void place_initial_blocks();
     bool place_block(std::uint32_t sm, double now);

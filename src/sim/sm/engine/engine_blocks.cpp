@@ -11,22 +11,6 @@
 #include <utility>
 
 namespace gputomo::sim {
-namespace {
-
-SmSpec sm_spec_of(const machine::Machine& machine) {
-    const auto& issue = machine.issue;
-    SmSpec spec;
-    spec.scheduler = scheduler_spec_of(issue);
-    spec.operands = operand_spec_of(machine);
-    spec.barriers = barrier_spec_of(issue);
-    spec.branches = branch_spec_of(issue);
-    spec.clock = clock_spec_of(machine.clock);
-    spec.instruction_bytes =
-        static_cast<std::uint64_t>(machine.instruction_supply.instruction_bytes.value_or(kDefaultInstructionBytes));
-    return spec;
-}
-
-}  // namespace
 
 std::vector<std::byte> packed_parameters(const std::string& kernel, const std::vector<ParameterPlace>& places,
                                          std::size_t bytes, const device::Arguments& arguments) {
@@ -52,20 +36,11 @@ Engine::Engine(const LaunchSetup& setup, KernelShape shape, Counters& counters)
     : setup_(setup),
       shape_(std::move(shape)),
       counters_(counters),
-      spec_(sm_spec_of(setup.machine)),
-      unit_spec_(unit_spec_of(setup.costs, spec_.scheduler.issue_interval)),
-      block_spec_(block_launch_spec_of(setup.machine.launch)),
       shared_bytes_(shape_.static_shared + static_cast<std::uint64_t>(setup.launch.dynamic_shared.count())),
-      fetch_{.spec = fetch_spec_of(setup.machine),
-             .code_end = shape_.code_address + shape_.code_bytes,
-             .memory = setup.memory_system},
-      load_store_{.spec = load_store_spec_of(setup.machine, setup.costs.global_loads()),
-                  .coalescers = Coalescers(setup.machine),
-                  .state = {},
-                  .memory = setup.memory_system},
+      units_(make_sm_units(setup, shape_.code_address + shape_.code_bytes)),
+      next_scheduler_(units_.of_sm.size(), 0),
       deadline_(thread_processor_time() + setup.launch.time_limit) {
     size_launch();
-    make_schedulers();
 }
 
 void Engine::size_launch() {
@@ -77,14 +52,14 @@ void Engine::size_launch() {
         residency.why = fmt::format("{} threads per block asked; .maxntid is {}", needs.threads, shape_.max_threads);
     if (!residency.why.empty()) throw DeviceError(fmt::format("launch of {}: {}", shape_.name, residency.why));
     check_clusters();
-    block_spec_.blocks = launch.grid.count();
-    block_spec_.blocks_per_sm = residency.blocks;
-    block_spec_.warps_per_block = static_cast<std::uint32_t>((needs.threads + kWarpSize - 1) / kWarpSize);
+    units_.block_launch_spec.blocks = launch.grid.count();
+    units_.block_launch_spec.blocks_per_sm = residency.blocks;
+    units_.block_launch_spec.warps_per_block = static_cast<std::uint32_t>((needs.threads + kWarpSize - 1) / kWarpSize);
     setup_.memory_system.set_aside(residency.shared_of_block * (launch.prefer_l1 ? 1 : residency.blocks));
     const auto sms = static_cast<std::uint64_t>(*setup_.machine.topology.sms);
-    const auto most = std::min<std::uint64_t>(block_spec_.blocks, residency.blocks * sms);
+    const auto most = std::min<std::uint64_t>(units_.block_launch_spec.blocks, residency.blocks * sms);
     blocks_.reserve(most);
-    most_warps_ = most * block_spec_.warps_per_block;
+    most_warps_ = most * units_.block_launch_spec.warps_per_block;
     const auto threads_per_sm = setup_.machine.topology.max_threads_per_sm.value_or(kDefaultThreadsPerSm);
     facts_ = {.block = launch.block,
               .grid = launch.grid,
@@ -94,31 +69,13 @@ void Engine::size_launch() {
               .total_shared = shared_bytes_};
 }
 
-void Engine::make_schedulers() {
-    const std::size_t per_sm = setup_.costs.schedulers();
-    const auto sms = static_cast<std::size_t>(facts_.sms);
-    const UnitTimes all_free(setup_.costs.unit_count(), 0.0);
-    block_state_.sms.resize(sms);
-    load_store_.state.banks_free.assign(sms, 0.0);
-    for (auto& free : load_store_.state.ports_free) free.assign(sms, 0.0);
-    sm_units_.assign(sms, all_free);
-    next_scheduler_.assign(sms, 0);
-    schedulers_.resize(sms * per_sm);
-    scheduler_units_.assign(schedulers_.size(), all_free);
-    for (std::size_t i = 0; i < schedulers_.size(); ++i) {
-        schedulers_[i].sm = static_cast<std::uint32_t>(i / per_sm);
-        schedulers_[i].number = static_cast<std::uint32_t>(i % per_sm);
-        schedulers_[i].event = kNever;
-    }
-}
-
 // ---- blocks --------------------------------------------------------------------------------------------------------
 
 void Engine::place_initial_blocks() {
     if (shape_.cluster.count() > 1) return place_clusters(0);
     for (bool placed = true; placed;) {
         placed = false;
-        for (std::uint32_t sm = 0; sm < block_state_.sms.size(); ++sm) placed |= place_block(sm, 0);
+        for (std::uint32_t sm = 0; sm < units_.block_launch.sms.size(); ++sm) placed |= place_block(sm, 0);
     }
 }
 
@@ -134,7 +91,7 @@ std::uint32_t Engine::take_block() {
 
 bool Engine::place_block(std::uint32_t sm, double now) {
     choose_next_block(now);
-    const auto start = start_block(block_spec_, block_state_, sm, now);
+    const auto start = start_block(units_.block_launch_spec, units_.block_launch, sm, now);
     if (!start) return false;
     const auto& grid = setup_.launch.grid;
     const std::uint32_t number = take_block();
@@ -150,7 +107,7 @@ bool Engine::place_block(std::uint32_t sm, double now) {
     block.warps.clear();
     block.barriers = {};
     const auto threads = static_cast<std::uint32_t>(setup_.launch.block.count());
-    for (std::uint32_t w = 0; w < block_spec_.warps_per_block; ++w)
+    for (std::uint32_t w = 0; w < units_.block_launch_spec.warps_per_block; ++w)
         start_warp(number, w, std::min<std::uint32_t>(kWarpSize, threads - w * kWarpSize), start->when);
     return true;
 }
@@ -171,7 +128,7 @@ void Engine::choose_slot(ResidentWarp& warp, std::uint32_t sm) {
     const std::uint32_t number = next_scheduler_[sm]++ % per_sm;
     warp.scheduler = sm * per_sm + number;
     const auto taken = [&](std::uint32_t slot) {
-        return std::ranges::any_of(schedulers_[warp.scheduler].warps,
+        return std::ranges::any_of(units_.schedulers[warp.scheduler].warps,
                                    [&](std::uint32_t other) { return warps_[other]->slot == slot; });
     };
     warp.slot = number;
@@ -190,7 +147,7 @@ void Engine::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32
     warp.in_use = true;
     begin_warp(warp, threads == kWarpSize ? 0xFFFFFFFF : (1U << threads) - 1, now);
     blocks_[block].warps.push_back(index);
-    warp.position = add_warp(schedulers_[warp.scheduler], index);
+    warp.position = add_warp(units_.schedulers[warp.scheduler], index);
     ++live_warps_;
     wake(warp, now);
 }
@@ -198,7 +155,7 @@ void Engine::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32
 void Engine::end_warp(std::uint32_t index, double now) {
     ResidentWarp& warp = *warps_[index];
     Block& block = blocks_[warp.block];
-    Scheduler& scheduler = schedulers_[warp.scheduler];
+    Scheduler& scheduler = units_.schedulers[warp.scheduler];
     remove_warp(scheduler, warp.position);
     for (std::size_t i = warp.position; i < scheduler.warps.size(); ++i) warps_[scheduler.warps[i]]->position = i;
     std::erase(block.warps, index);
@@ -209,12 +166,12 @@ void Engine::end_warp(std::uint32_t index, double now) {
     release_complete_barriers(block);
     if (!block.warps.empty()) return;
     note_end(block, now);
-    --block_state_.sms[block.sm].resident;
+    --units_.block_launch.sms[block.sm].resident;
     free_blocks_.push_back(warp.block);
     if (shape_.cluster.count() > 1)
-        place_clusters(now + block_spec_.replacement);
+        place_clusters(now + units_.block_launch_spec.replacement);
     else
-        place_block(block.sm, now + block_spec_.replacement);
+        place_block(block.sm, now + units_.block_launch_spec.replacement);
 }
 
 // ---- block barriers ------------------------------------------------------------------------------------------------
@@ -233,7 +190,7 @@ void Engine::release_if_complete(Block& block, int number) {
             ++live.warps;
             live.threads += live_threads(*warps_[index]);
         }
-    const auto release = sim::release_if_complete(spec_.barriers, barrier, live);
+    const auto release = sim::release_if_complete(units_.barriers, barrier, live);
     if (!release) return;
     for (const auto index : block.warps) leave_barrier(*warps_[index], number, *release);
 }

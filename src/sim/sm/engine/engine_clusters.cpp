@@ -35,7 +35,7 @@ std::uint64_t Engine::block_of_start(std::uint64_t start) const {
 }
 
 void Engine::place_clusters(double now) {
-    while (block_state_.next < block_spec_.blocks) {
+    while (units_.block_launch.next < units_.block_launch_spec.blocks) {
         const auto sms = room_for_cluster();
         if (sms.empty()) {
             if (live_warps_ > 0) return;
@@ -50,7 +50,7 @@ void Engine::place_clusters(double now) {
 std::vector<std::uint32_t> Engine::room_for_cluster() const {
     const auto of_gpc =
         static_cast<std::uint32_t>(setup_.machine.topology.sms_per_gpc.value_or(machine::kAssumedSmsPerGpc));
-    const auto count = static_cast<std::uint32_t>(block_state_.sms.size());
+    const auto count = static_cast<std::uint32_t>(units_.block_launch.sms.size());
     std::vector<std::uint32_t> best;
     std::uint64_t least = 0;
     for (std::uint32_t first = 0; first < count; first += of_gpc) {
@@ -58,13 +58,13 @@ std::vector<std::uint32_t> Engine::room_for_cluster() const {
         std::vector<std::uint64_t> resident;
         std::uint64_t all = 0;
         for (std::uint32_t sm = first; sm < end; ++sm) {
-            resident.push_back(block_state_.sms[sm].resident);
-            all += block_state_.sms[sm].resident;
+            resident.push_back(units_.block_launch.sms[sm].resident);
+            all += units_.block_launch.sms[sm].resident;
         }
         std::vector<std::uint32_t> chosen;
         while (chosen.size() < shape_.cluster.count()) {
             const auto place = std::ranges::min_element(resident);
-            if (*place >= block_spec_.blocks_per_sm) break;
+            if (*place >= units_.block_launch_spec.blocks_per_sm) break;
             ++*place;
             chosen.push_back(first + static_cast<std::uint32_t>(place - resident.begin()));
         }

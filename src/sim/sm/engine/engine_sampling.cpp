@@ -33,14 +33,14 @@ std::uint64_t whole(double count) { return static_cast<std::uint64_t>(std::llrou
 
 void Engine::make_sampler() {
     if (!setup_.sampling || shape_.sees_other_blocks) return;
-    sampler_.emplace(*setup_.sampling, SampledGrid{.blocks = block_spec_.blocks,
+    sampler_.emplace(*setup_.sampling, SampledGrid{.blocks = units_.block_launch_spec.blocks,
                                                    .row = setup_.launch.grid.x,
-                                                   .wave = block_spec_.blocks_per_sm * facts_.sms});
+                                                   .wave = units_.block_launch_spec.blocks_per_sm * facts_.sms});
 }
 
 void Engine::drain_counters() {
     setup_.memory_system.drain_counters(counters_);
-    counters_.bank_conflict_cycles += std::exchange(load_store_.state.bank_conflict_cycles, 0);
+    counters_.bank_conflict_cycles += std::exchange(units_.load_store.state.bank_conflict_cycles, 0);
 }
 
 Costs Engine::spent_until(double now) {
@@ -54,13 +54,13 @@ Costs Engine::spent_until(double now) {
 }
 
 void Engine::choose_next_block(double now) {
-    const std::uint64_t block = block_state_.next;
+    const std::uint64_t block = units_.block_launch.next;
     if (!sampler_ || !sampler_->decides_at(block)) return;
-    block_state_.next = sampler_->next_block(block, spent_until(now));
+    units_.block_launch.next = sampler_->next_block(block, spent_until(now));
     furthest_block_ = std::max(furthest_block_, block);
-    if (block_state_.next <= furthest_block_) return;
-    const auto skipped = static_cast<double>(block_state_.next - furthest_block_);
-    furthest_block_ = block_state_.next;
+    if (units_.block_launch.next <= furthest_block_) return;
+    const auto skipped = static_cast<double>(units_.block_launch.next - furthest_block_);
+    furthest_block_ = units_.block_launch.next;
     setup_.memory_system.fill_with_strangers(whole(skipped * sampler_->cost_before_skip()[kFilledLines]));
 }
 
@@ -82,7 +82,7 @@ void Engine::check_progress() const {
 
 LaunchTime Engine::estimate_launch() {
     drain_counters();
-    const std::uint64_t blocks = block_spec_.blocks;
+    const std::uint64_t blocks = units_.block_launch_spec.blocks;
     if (!sampler_ || !sampler_->skipped()) return {latest_, {blocks, blocks, 0}};
     const LaunchEstimate estimate = sampler_->finish(spent_until(latest_));
     counters_.warp_instructions = whole(estimate.cost[kInstructions]);

@@ -51,9 +51,6 @@ struct LaunchSetup {
     std::optional<std::uint64_t> most_instructions{};  ///< of warps, after which the launch is given up
 };
 
-/// Bytes of one machine instruction where the description does not say; GPUs before Volta have 8.
-inline constexpr std::int64_t kDefaultInstructionBytes = 8;
-
 struct LaunchTime {
     double cycles = 0;
     SampledBlocks sampled;

@@ -35,16 +35,16 @@ void Engine::report_deadlock() const {
     int shown = 0;
     for (const ResidentWarp* const warp : warps_) {
         if (!warp->in_use || shown++ >= kMostShown) continue;
-        text += fmt::format("\n    {}\n        {}; {}", where(*warp), describe(fetch_.spec, warp->buffer),
+        text += fmt::format("\n    {}\n        {}; {}", where(*warp), describe(units_.fetch.spec, warp->buffer),
                             operands_of(*warp));
     }
     if (shown > kMostShown) text += fmt::format("\n    and {} more", shown - kMostShown);
-    text += "\n  " + describe(block_spec_, block_state_);
+    text += "\n  " + describe(units_.block_launch_spec, units_.block_launch);
     shown = 0;
     std::uint32_t last_sm = ~std::uint32_t{0};
-    for (const auto& scheduler : schedulers_) {
+    for (const auto& scheduler : units_.schedulers) {
         if (scheduler.warps.empty() || shown++ >= kMostShown) continue;
-        if (scheduler.sm != last_sm) text += "\n  " + describe(load_store_.state, scheduler.sm);
+        if (scheduler.sm != last_sm) text += "\n  " + describe(units_.load_store.state, scheduler.sm);
         last_sm = scheduler.sm;
         text += "\n  " + describe(scheduler);
     }

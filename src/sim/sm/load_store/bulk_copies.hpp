@@ -13,6 +13,11 @@
 
 namespace gputomo::sim {
 
+struct BulkCopyUnit {
+    costs::BulkSpec spec;
+    std::vector<double> free;  ///< by SM: when its unit can take the next copy
+};
+
 struct BulkTimes {
     double read = 0;  ///< the source has been read
     double done = 0;  ///< all bytes are where they go

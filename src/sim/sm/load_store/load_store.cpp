@@ -223,6 +223,13 @@ AccessTimes access_local(LoadStoreUnit& unit, const WarpAccess& access, double n
 
 }  // namespace
 
+LoadStoreState idle_load_store(std::size_t sms) {
+    LoadStoreState state;
+    state.banks_free.assign(sms, 0.0);
+    for (auto& free : state.ports_free) free.assign(sms, 0.0);
+    return state;
+}
+
 LoadStoreSpec load_store_spec_of(const machine::Machine& machine, const GlobalLoads& global_loads) {
     LoadStoreSpec spec{.banks = SharedBanks(machine.shared),
                        .global_loads = global_loads,

@@ -41,6 +41,9 @@ struct LoadStoreState {
     std::uint64_t bank_conflict_cycles = 0;  ///< of shared memory
 };
 
+/// No access is in flight on any of the SMs.
+[[nodiscard]] LoadStoreState idle_load_store(std::size_t sms);
+
 struct LoadStoreUnit {
     LoadStoreSpec spec;
     Coalescers coalescers;

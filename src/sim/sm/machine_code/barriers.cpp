@@ -15,12 +15,12 @@ void SassEngine::meet_block(Warp& warp, const Step& step, std::size_t at, std::u
     Barrier& barrier = block.barriers[use.number];
     auto threads = static_cast<std::uint32_t>(std::popcount(taken));
     if (use.expected != 0) {
-        if (const auto wrong = expect_threads(spec_.barriers, barrier, use.expected); !wrong.empty())
+        if (const auto wrong = expect_threads(units_.barriers, barrier, use.expected); !wrong.empty())
             throw LaneFault(std::countr_zero(taken), fmt::format("barrier {}: {}", use.number, wrong));
         // A count is in whole warps: one with fewer threads counts as whole when all of them are there.
         if ((taken | ~warp.paths.live()) == machine_code::kAllLanes) threads = kWarpSize;
     }
-    arrive(spec_.barriers, barrier, threads, now);
+    arrive(units_.barriers, barrier, threads, now);
     if (use.mode == BarrierUse::Mode::reduce) {
         barrier.votes += static_cast<std::uint32_t>(std::popcount(use.votes));
         barrier.voters += static_cast<std::uint32_t>(std::popcount(taken));

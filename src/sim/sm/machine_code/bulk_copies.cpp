@@ -10,11 +10,11 @@ namespace gputomo::sim {
 void SassEngine::copy_bulk(Warp& warp, std::size_t at, double now) {
     machine_code::BlockState& block = *warp.state.block;
     const machine_code::Transfer& transfer = block.transfer;
-    const BulkTimes times =
-        transfer_bulk(bulk_spec_, transfer, block.sm, bulk_free_[block.sm], setup_.memory_system, now);
+    const BulkTimes times = transfer_bulk(units_.bulk_copies.spec, transfer, block.sm,
+                                          units_.bulk_copies.free[block.sm], setup_.memory_system, now);
     for (const auto& signal : transfer.signals) {
         const bool remote = signal.block != &block;
-        const double when = times.done + (remote ? bulk_spec_.signal : 0.0);
+        const double when = times.done + (remote ? units_.bulk_copies.spec.signal : 0.0);
         double& complete_at = barriers_complete_[signal.block->resident][signal.barrier];
         complete_at = std::max(complete_at, when);
     }
@@ -28,7 +28,7 @@ void SassEngine::copy_bulk(Warp& warp, std::size_t at, double now) {
         case machine_code::Transfer::Kind::prefetch: break;
         default: latest_load(times.done);
     }
-    const double read = now + spec_.scheduler.issue_interval;
+    const double read = now + units_.scheduler_spec.issue_interval;
     complete(warp, at, read, read);
     for (const auto& signal : transfer.signals) check_waiters(signal.block->resident, now);
 }

@@ -52,7 +52,7 @@ void SassEngine::meet_cluster(Warp& warp, const Step& step, std::size_t at, std:
 
 void SassEngine::release_cluster(machine_code::ClusterState& cluster, double now) {
     if (!cluster.complete()) return;
-    cluster.met = now + bulk_spec_.cluster_barrier;
+    cluster.met = now + units_.bulk_copies.spec.cluster_barrier;
     for (const auto index : std::exchange(cluster.waiting, {})) {
         Warp& warp = of_warps_[index];
         warp.paths.release_block_barrier(kClusterBarrierNumber);
@@ -66,7 +66,7 @@ double SassEngine::to_other_blocks(const Warp& warp, const MemoryInstruction& in
     const machine_code::BlockState& state = *warp.state.block;
     bool elsewhere = false;
     for_lanes(mask, [&](int lane) { elsewhere |= state.reached[static_cast<std::size_t>(lane)] != &state; });
-    return elsewhere ? bulk_spec_.between : 0;
+    return elsewhere ? units_.bulk_copies.spec.between : 0;
 }
 
 }  // namespace gputomo::sim

@@ -131,12 +131,9 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
     states_.resize(blocks_.capacity());
     barriers_complete_.resize(blocks_.capacity());
     waiters_.resize(blocks_.capacity());
-    bulk_spec_ = costs::bulk_spec_of(setup.machine);
-    bulk_free_.assign(static_cast<std::size_t>(facts_.sms), 0.0);
-    const auto& file = spec_.operands.file;
-    for (double& slots : load_store_.spec.path_slots) slots = costs::slots_beside_others(slots, file);
-    load_store_.spec.shared_slots = costs::slots_beside_others(load_store_.spec.shared_slots, file);
-    ports_.assign(schedulers_.size(), costs::RegisterPorts(file));
+    const auto& file = units_.operands.file;
+    for (double& slots : units_.load_store.spec.path_slots) slots = costs::slots_beside_others(slots, file);
+    units_.load_store.spec.shared_slots = costs::slots_beside_others(units_.load_store.spec.shared_slots, file);
     find_needs();
     find_accesses();
 }
@@ -158,10 +155,10 @@ void SassEngine::find_needs() {
         needs.goes_on = needs.stall == 1;
         needs.commits = machine_code::warpgroup::commits_products(instruction);
         if (needs.kind == SassKind::compute) {
-            needs.slots = static_cast<float>(compute_slots(instruction, cost, spec_.operands.file));
+            needs.slots = static_cast<float>(compute_slots(instruction, cost, units_.operands.file));
             needs.reads = operand_reads(instruction);
             needs.queues = machine_code::warpgroup::multiplies_warpgroup(instruction.operation);
-            if (!cost.units.empty() && !needs.queues) needs.resource = unit_set_of(unit_spec_, cost);
+            if (!cost.units.empty() && !needs.queues) needs.resource = unit_set_of(units_.execution, cost);
         } else if (instruction.form != nullptr && instruction.form->facts->accesses_shared()) {
             needs.resource = kSharedBanks;
         }
@@ -225,19 +222,20 @@ void SassEngine::fetch_registers(const Warp& warp, const SassNeeds& needs) {
 }
 
 void SassEngine::prepare(Warp& warp, double now) {
-    Scheduler& scheduler = schedulers_[warp.scheduler];
+    Scheduler& scheduler = units_.schedulers[warp.scheduler];
     const machine_code::Path* const path = warp.paths.current();
     if (path == nullptr || warp.waits_for_phase) {
         warp.earliest = scheduler.times[warp.position] = kNever;
         return;
     }
     const std::size_t at = std::min(path->step, program_.steps.size());
-    if (fetch_.spec.fetches) {
+    if (units_.fetch.spec.fetches) {
         const std::uint64_t address = kernel_.code_address + at * sass::kInstructionBytes;
-        warp.hold = std::max(warp.hold, fetch(fetch_, warp.buffer, {address, scheduler.sm, scheduler.number}, now));
+        warp.hold =
+            std::max(warp.hold, fetch(units_.fetch, warp.buffer, {address, scheduler.sm, scheduler.number}, now));
     }
     // Another path's instructions have to be fetched, as after a branch.
-    if ((path->mask & warp.running) == 0) warp.hold = std::max(warp.hold, now + spec_.branches.taken);
+    if ((path->mask & warp.running) == 0) warp.hold = std::max(warp.hold, now + units_.branches.taken);
     warp.running = path->mask;
     const SassNeeds& needs = needs_[at];
     fetch_registers(warp, needs);
@@ -263,7 +261,7 @@ void SassEngine::issue_next(std::uint32_t index, double now) {
     ++warp.issued;
     counters_.thread_instructions += static_cast<std::uint64_t>(std::popcount(mask));
     warp.hold = now + needs.stall;
-    warp.gap = now + spec_.scheduler.warp_interval;
+    warp.gap = now + units_.scheduler_spec.warp_interval;
     try {
         execute(warp, step, at, mask, now);
     } catch (const LaneFault& fault) {
@@ -278,10 +276,10 @@ void SassEngine::issue_next(std::uint32_t index, double now) {
 }
 
 double SassEngine::read_operands(const Warp& warp, const SassNeeds& needs, std::uint32_t index, double now) {
-    Scheduler& scheduler = schedulers_[warp.scheduler];
-    const double when = ports_[warp.scheduler].issue(needs.reads, index, now);
+    Scheduler& scheduler = units_.schedulers[warp.scheduler];
+    const double when = units_.register_ports[warp.scheduler].issue(needs.reads, index, now);
     // The bubble holds all warps of the scheduler back.
-    if (when > now) scheduler.free = std::max(scheduler.free, when + spec_.scheduler.issue_interval);
+    if (when > now) scheduler.free = std::max(scheduler.free, when + units_.scheduler_spec.issue_interval);
     if (needs.goes_on) scheduler.preferred = warp.position;
     return when;
 }
@@ -310,7 +308,7 @@ void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint
             const machine_code::View asked = warp.state.view(step, 0);
             std::uint32_t longest = 0;
             for_lanes(mask, [&](int lane) { longest = std::max(longest, asked[lane]); });
-            warp.hold = std::max(warp.hold, now + longest * spec_.clock.cycles_per_ns);
+            warp.hold = std::max(warp.hold, now + longest * units_.clock.cycles_per_ns);
             return;
         }
         default: return compute(warp, step, at, mask, now);
@@ -329,7 +327,7 @@ void SassEngine::queue_product(Warp& warp, std::size_t at, double now) {
     double start = now;
     if (!cost.units.empty()) {
         const UnitUse& use = cost.units.front();
-        double& free = ports_of(warp.scheduler).free(unit_spec_, use.unit);
+        double& free = ports_of(warp.scheduler).free(units_.execution, use.unit);
         start = std::max(now, free);
         free = start + use.interval;
     }
@@ -343,12 +341,13 @@ void SassEngine::compute(Warp& warp, const Step& step, std::size_t at, std::uint
     const SassNeeds& needs = needs_[at];
     if (needs.queues) return queue_product(warp, at, now);
     const Cost& cost = kernel_.costs.costs[kernel_.costs.cost_of[at]];
-    if (needs.resource != kNoResource) occupy(unit_spec_, ports_of(warp.scheduler), cost, now);
+    if (needs.resource != kNoResource) occupy(units_.execution, ports_of(warp.scheduler), cost, now);
     const auto slots = static_cast<double>(needs.slots);
-    if (slots > 1) take_slots(spec_.scheduler, schedulers_[warp.scheduler], slots, now);
-    if (step.reads_clock) warp.hold = std::max(warp.hold, now + spec_.clock.read_cost);
+    if (slots > 1) take_slots(units_.scheduler_spec, units_.schedulers[warp.scheduler], slots, now);
+    if (step.reads_clock) warp.hold = std::max(warp.hold, now + units_.clock.read_cost);
     // A unit has read its operands when it has taken the whole warp.
-    const double taken = now + (cost.units.empty() ? spec_.scheduler.issue_interval : cost.units.front().interval);
+    const double taken =
+        now + (cost.units.empty() ? units_.scheduler_spec.issue_interval : cost.units.front().interval);
     complete(warp, at, taken, now + cost.last_latency, cost.to_cores);
 }
 
@@ -377,8 +376,8 @@ void SassEngine::go(Warp& warp, const Step& step, std::size_t at, std::uint32_t 
         return;
     }
     if (warp.paths.all().size() > paths && step.flow == Flow::branch) ++counters_.divergent_branches;
-    if (moved && spec_.branches.taken > 0) warp.hold = std::max(warp.hold, now + spec_.branches.taken);
-    if (step.flow == Flow::warp_barrier) warp.hold = std::max(warp.hold, now + spec_.barriers.warp_latency);
+    if (moved && units_.branches.taken > 0) warp.hold = std::max(warp.hold, now + units_.branches.taken);
+    if (step.flow == Flow::warp_barrier) warp.hold = std::max(warp.hold, now + units_.barriers.warp_latency);
 }
 
 // ---- messages ------------------------------------------------------------------------------------------------------
@@ -404,7 +403,7 @@ std::string SassEngine::where(const ResidentWarp& resident) const {
         if (for_phase) text += " (for the end of a barrier's phase)";
         if (path.state == State::block_barrier && path.barrier < machine_code::kBlockBarriers)
             text += fmt::format(" ({})",
-                                describe(spec_.barriers, blocks_[warp.block].barriers[path.barrier], path.barrier));
+                                describe(units_.barriers, blocks_[warp.block].barriers[path.barrier], path.barrier));
     }
     return text;
 }

@@ -104,11 +104,12 @@ void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, d
     warp.memory_done = std::max(warp.memory_done, written);
     const bool uses_barrier = accesses_barrier(step);
     if (uses_barrier) {
-        if (step.predicate_out[0].number != sass::kTruePredicate) written += bulk_spec_.check;
+        if (step.predicate_out[0].number != sass::kTruePredicate) written += units_.bulk_copies.spec.check;
         written = std::max(written, use_barrier(warp, step, mask, now));
     }
     // The operands are read when the last transaction has left.
-    complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), written, times.later_for_cores);
+    complete(warp, at, std::max(times.warp_free, now + units_.scheduler_spec.issue_interval), written,
+             times.later_for_cores);
     if (!uses_barrier) return;
     if (tries_to_wait(step))
         wait_for_phase(warp, at, mask);
@@ -128,7 +129,7 @@ void SassEngine::access_constant(Warp& warp, const Step& step, std::size_t at, s
     const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
     const AccessTimes times =
         time_access(warp, number, {.instruction = accesses_[at], .addresses = addresses, .mask = lanes}, 0, now);
-    complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), times.done);
+    complete(warp, at, std::max(times.warp_free, now + units_.scheduler_spec.issue_interval), times.done);
 }
 
 /// A barrier in shared memory changes when an arrival issues, but checks see it later. What arrives with asynchronous
@@ -148,9 +149,9 @@ double SassEngine::use_barrier(Warp& warp, const Step& step, std::uint32_t mask,
             if (found != complete_at.end()) when = std::max(when, found->second);
             return;
         }
-        double arrives = now + bulk_spec_.arrival;
+        double arrives = now + units_.bulk_copies.spec.arrival;
         if (step.instruction.operation == Opcode::ARRIVES) arrives = std::max(arrives, warp.copies_done);
-        if (reached != &state) arrives += bulk_spec_.signal;
+        if (reached != &state) arrives += units_.bulk_copies.spec.signal;
         double& at = complete_at[state.addresses[l]];
         at = std::max(at, arrives);
     });
@@ -163,10 +164,10 @@ void SassEngine::fetch_texture(Warp& warp, std::size_t at, std::uint32_t mask, d
     const auto& texels = warp.state.block->texels;
     MemoryInstruction instruction = accesses_[at];
     instruction.bytes = instruction.element_bytes = warp.state.block->texel_bytes;
-    instruction.fetches = fetches_of(load_store_.spec.ports[static_cast<std::size_t>(PathKind::texture)],
+    instruction.fetches = fetches_of(units_.load_store.spec.ports[static_cast<std::size_t>(PathKind::texture)],
                                      machine_code::dimensions_of_fetch(program_.steps[at]), instruction.bytes);
     auto& addresses = block_state_of_warp_.addresses;
-    double done = now + spec_.scheduler.issue_interval, free = done;
+    double done = now + units_.scheduler_spec.issue_interval, free = done;
     for (std::size_t row = 0; row < texels.front().addresses.size(); row += 2) {
         std::uint32_t reads = 0;
         for_lanes(mask, [&](int lane) {
@@ -206,7 +207,7 @@ void SassEngine::copy_async(Warp& warp, const Step& step, std::size_t at, std::u
                         0, now);
     warp.copies_done = std::max({warp.copies_done, loaded, times.done});
     warp.memory_done = std::max(warp.memory_done, warp.copies_done);
-    complete(warp, at, std::max(times.warp_free, now + spec_.scheduler.issue_interval), warp.copies_done);
+    complete(warp, at, std::max(times.warp_free, now + units_.scheduler_spec.issue_interval), warp.copies_done);
 }
 
 /// DEPBAR and WARPGROUP.DEPBAR wait until a barrier has at most the given number of instructions left, and until others

@@ -175,7 +175,6 @@ private:
     const machine_code::MachineProgram& program_;
     std::vector<std::uint64_t>& executed_;
     std::array<std::vector<std::uint32_t>, 8> constants_;
-    std::vector<costs::RegisterPorts> ports_;  ///< by scheduler
     std::vector<SassNeeds> needs_;             ///< by step, and one for a warp that left the code
     std::vector<MemoryInstruction> accesses_;  ///< by step
     std::vector<std::uint32_t> rows_;          ///< by step: lanes whose addresses are accessed
@@ -186,9 +185,7 @@ private:
     std::vector<std::vector<Waiter>> waiters_;  ///< by block
     std::deque<machine_code::ClusterState> clusters_;
     std::unordered_map<std::uint64_t, machine_code::ClusterState*> cluster_of_;  ///< by number in the grid
-    costs::BulkSpec bulk_spec_;
-    std::vector<double> bulk_free_;  ///< by SM: when the unit of bulk copies can take the next one
-    std::vector<Warp> of_warps_;     ///< never grows beyond what is reserved, so references hold
+    std::vector<Warp> of_warps_;  ///< never grows beyond what is reserved, so references hold
 };
 
 }  // namespace gputomo::sim

@@ -38,9 +38,9 @@ void PtxEngine::issue_barrier(Warp& warp, const Operation& op, std::uint32_t mas
     if (mask == 0) return warp.paths.advance(warp.paths.current().pc + 1);
     if (leave_unguarded(warp.paths, mask)) return;
     Block& block = blocks_[warp.block];
-    const int number = barrier_number(spec_.barriers, block.barriers, {op, warp.registers.data(), mask});
+    const int number = barrier_number(units_.barriers, block.barriers, {op, warp.registers.data(), mask});
     Barrier& barrier = block.barriers[static_cast<std::size_t>(number)];
-    arrive(spec_.barriers, barrier, threads_in(mask), now);
+    arrive(units_.barriers, barrier, threads_in(mask), now);
     if (op.source[2] != kNoSlot) {
         for_lanes(mask, [&](int lane) { barrier.votes += read<bool>(op, warp.registers.data(), 2, lane) ? 1 : 0; });
         barrier.voters += threads_in(mask);
@@ -84,7 +84,7 @@ void PtxEngine::issue_warp_barrier(Warp& warp, const Operation& op, std::uint32_
         return;
     }
     if (there != mask && leave_unguarded(warp.paths, mask)) return;
-    warp.hold = std::max(warp.hold, now + spec_.barriers.warp_latency);
+    warp.hold = std::max(warp.hold, now + units_.barriers.warp_latency);
     if (there == mask)
         warp.paths.advance(warp.paths.current().pc + 1);
     else

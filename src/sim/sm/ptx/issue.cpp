@@ -37,10 +37,9 @@ bool returns_shared_state(const Operation& op) {
 
 KernelShape shape_of(const LoadedKernel& kernel, const machine::Machine& machine) {
     const Program& program = kernel.program;
-    const auto instruction_bytes = machine.instruction_supply.instruction_bytes.value_or(kDefaultInstructionBytes);
     return {.name = program.name,
             .code_address = kernel.code_address,
-            .code_bytes = program.operations.size() * static_cast<std::uint64_t>(instruction_bytes),
+            .code_bytes = program.operations.size() * instruction_bytes_of(machine),
             .static_shared = program.static_shared,
             .registers_per_thread = program.registers_per_thread,
             .max_threads = program.max_threads,
@@ -90,14 +89,13 @@ std::uint32_t PtxEngine::live_threads(const ResidentWarp& warp) const {
 }
 
 void PtxEngine::find_needs() {
-    ports_.assign(schedulers_.size(), costs::RegisterPorts(spec_.operands.file));
     reads_ = operand_reads(program_);
     for (std::size_t at = 0; at < program_.operations.size(); ++at) {
         const Operation& op = program_.operations[at];
         const Cost& cost = kernel_.costs[op.cost];
         IssueNeeds needs{.on_cores = op.kind == Kind::arithmetic && cost.on_cores};
         if (!accesses_memory(op.kind))
-            needs.resource = unit_set_of(unit_spec_, cost);
+            needs.resource = unit_set_of(units_.execution, cost);
         else if (op.space == ptx::Space::shared)
             needs.resource = kSharedBanks;
         needs_.push_back(needs);
@@ -105,22 +103,23 @@ void PtxEngine::find_needs() {
 }
 
 void PtxEngine::prepare(Warp& warp, double now) {
-    Scheduler& scheduler = schedulers_[warp.scheduler];
+    Scheduler& scheduler = units_.schedulers[warp.scheduler];
     if (warp.paths.blocked()) {
         warp.earliest = scheduler.times[warp.position] = kNever;
         return;
     }
     const auto pc = warp.paths.current().pc;
-    if (fetch_.spec.fetches) {
-        const std::uint64_t address = kernel_.code_address + pc * spec_.instruction_bytes;
-        warp.hold = std::max(warp.hold, fetch(fetch_, warp.buffer, {address, scheduler.sm, scheduler.number}, now));
+    if (units_.fetch.spec.fetches) {
+        const std::uint64_t address = kernel_.code_address + pc * units_.fetch.spec.instruction_bytes;
+        warp.hold =
+            std::max(warp.hold, fetch(units_.fetch, warp.buffer, {address, scheduler.sm, scheduler.number}, now));
     }
     const Operation& op = program_.operations[pc];
     const IssueNeeds& needs = needs_[pc];
     double when = operands_ready(warp.scoreboard, op.read_slots(), needs.on_cores, warp.hold);
     if (op.kind == Kind::fence) when = std::max(when, warp.scoreboard.memory_done);
-    if (spec_.operands.load_limit != 0 && op.kind == Kind::load)
-        when = load_allowed(warp.scoreboard, spec_.operands.load_limit, when);
+    if (units_.operands.load_limit != 0 && op.kind == Kind::load)
+        when = load_allowed(warp.scoreboard, units_.operands.load_limit, when);
     warp.earliest = when;
     scheduler.times[warp.position] = std::max(when, warp.gap);
     scheduler.resources[warp.position] = needs.resource;
@@ -137,15 +136,15 @@ bool PtxEngine::can_pair(const Operation& first, const Warp& warp, double now) {
         !(accesses_memory(second.kind) && !accesses_memory(first.kind)))
         return false;
     update_resources(warp.scheduler);
-    const Scheduler& scheduler = schedulers_[warp.scheduler];
-    return scheduler.available[scheduler.resources[warp.position]] < now + spec_.scheduler.issue_interval;
+    const Scheduler& scheduler = units_.schedulers[warp.scheduler];
+    return scheduler.available[scheduler.resources[warp.position]] < now + units_.scheduler_spec.issue_interval;
 }
 
 void PtxEngine::issue_next(std::uint32_t warp_index, double now) {
     const Operation* first = &operation_at(of_warps_[warp_index]);
     issue(warp_index, now);
-    for (std::uint32_t width = 1; width < spec_.scheduler.issue_width && can_pair(*first, of_warps_[warp_index], now);
-         ++width) {
+    for (std::uint32_t width = 1;
+         width < units_.scheduler_spec.issue_width && can_pair(*first, of_warps_[warp_index], now); ++width) {
         first = &operation_at(of_warps_[warp_index]);
         issue(warp_index, now);
     }
@@ -159,7 +158,7 @@ void PtxEngine::issue(std::uint32_t warp_index, double now) {
     ++warp.issued;
     counters_.thread_instructions += static_cast<std::uint64_t>(std::popcount(mask));
     warp.hold = std::max(warp.hold, now);
-    warp.gap = now + spec_.scheduler.warp_interval;
+    warp.gap = now + units_.scheduler_spec.warp_interval;
     try {
         execute(warp, op, mask, now);
     } catch (const LaneFault& fault) {
@@ -203,11 +202,11 @@ void PtxEngine::execute(Warp& warp, const Operation& op, std::uint32_t mask, dou
 
 double PtxEngine::occupy_unit(const Warp& warp, const Operation& op, double now) {
     const Cost& cost = kernel_.costs[op.cost];
-    occupy(unit_spec_, ports_of(warp.scheduler), cost, now);
+    occupy(units_.execution, ports_of(warp.scheduler), cost, now);
     const auto at = static_cast<std::size_t>(&op - program_.operations.data());
-    const double bubble = ports_[warp.scheduler].issue(reads_[at], warp.slot, now) - now;
-    take_slots(spec_.scheduler, schedulers_[warp.scheduler], cost.issue_slots + bubble / spec_.scheduler.issue_interval,
-               now);
+    const double bubble = units_.register_ports[warp.scheduler].issue(reads_[at], warp.slot, now) - now;
+    take_slots(units_.scheduler_spec, units_.schedulers[warp.scheduler],
+               cost.issue_slots + bubble / units_.scheduler_spec.issue_interval, now);
     return warp.step + 1 == cost.steps ? cost.last_latency : cost.latency;
 }
 
@@ -244,7 +243,7 @@ void PtxEngine::issue_sleep(Warp& warp, const Operation& op, std::uint32_t mask,
     const LaneValues& asked = warp.registers[op.source[0]];
     for_lanes(mask,
               [&](int lane) { longest = std::max(longest, as<std::uint32_t>(asked[static_cast<std::size_t>(lane)])); });
-    warp.hold = std::max(warp.hold, now + longest * spec_.clock.cycles_per_ns);
+    warp.hold = std::max(warp.hold, now + longest * units_.clock.cycles_per_ns);
     warp.paths.advance(warp.paths.current().pc + 1);
 }
 
@@ -255,8 +254,8 @@ void PtxEngine::issue_special(Warp& warp, const Operation& op, std::uint32_t mas
         result[static_cast<std::size_t>(lane)] = special_value(op.special, lane, facts_, facts);
     });
     if (reads_clock(op.special)) {
-        warp.hold = std::max(warp.hold, now + spec_.clock.read_cost);
-        write_back(warp.scoreboard, op.written_slots(), now + spec_.clock.read_cost);
+        warp.hold = std::max(warp.hold, now + units_.clock.read_cost);
+        write_back(warp.scoreboard, op.written_slots(), now + units_.clock.read_cost);
     } else {
         write_back(warp.scoreboard, op.written_slots(), now + occupy_unit(warp, op, now));
     }
@@ -270,13 +269,13 @@ void PtxEngine::issue_branch(Warp& warp, const Operation& op, std::uint32_t mask
         warp.paths.branch(mask, {.taken = op.target, .not_taken = pc + 1, .reconverge = op.reconverge});
     counters_.divergent_branches += diverged ? 1 : 0;
     warp.hold =
-        std::max(warp.hold, now + branch_latency(spec_.branches, {.taken = mask != 0, .diverged = diverged}, latency));
+        std::max(warp.hold, now + branch_latency(units_.branches, {.taken = mask != 0, .diverged = diverged}, latency));
 }
 
 /// The threads that go where the first one goes branch; the others stay at this instruction and issue it again.
 void PtxEngine::issue_indexed_branch(Warp& warp, const Operation& op, std::uint32_t mask, double now) {
     const double latency = occupy_unit(warp, op, now);
-    warp.hold = std::max(warp.hold, now + branch_latency(spec_.branches, {.taken = true}, latency));
+    warp.hold = std::max(warp.hold, now + branch_latency(units_.branches, {.taken = true}, latency));
     if (mask == 0) return warp.paths.advance(warp.paths.current().pc + 1);
     const auto pc = warp.paths.current().pc;
     if (mask != warp.paths.current().mask) {  // those whose guard is false leave before all others

@@ -66,7 +66,7 @@ void PtxEngine::issue_memory(Warp& warp, const Operation& op, std::uint32_t mask
         times = time_memory(warp, memory_instruction_of(op, space), mask, now);
     }
     write_back(warp.scoreboard, op.written_slots(), times.done, times.later_for_cores);
-    if (spec_.operands.load_limit != 0 && op.kind == Kind::load && op.elements != 0)
+    if (units_.operands.load_limit != 0 && op.kind == Kind::load && op.elements != 0)
         warp.scoreboard.loads.push_back(times.done);
     warp.paths.advance(warp.paths.current().pc + 1);
 }

@@ -79,10 +79,9 @@ private:
 
     const LoadedKernel& kernel_;
     const Program& program_;
-    std::vector<costs::RegisterPorts> ports_;  ///< by scheduler
-    std::vector<costs::OperandReads> reads_;   ///< by operation
-    std::vector<IssueNeeds> needs_;            ///< by operation
-    std::vector<std::byte> parameters_;        ///< of the kernel, packed
+    std::vector<costs::OperandReads> reads_;  ///< by operation
+    std::vector<IssueNeeds> needs_;           ///< by operation
+    std::vector<std::byte> parameters_;       ///< of the kernel, packed
     Divergence divergence_ = Divergence::stack;
     bool taken_first_ = true;     ///< a diverged warp runs the threads that take the branch first
     std::vector<Warp> of_warps_;  ///< never grows beyond what is reserved, so references hold

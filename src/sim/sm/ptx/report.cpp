@@ -14,7 +14,7 @@ std::string PtxEngine::where(const Warp& warp, const WarpPath& path) const {
         return fmt::format("waits at {} (for threads of its member mask that have not arrived)", at(path.pc));
     if (path.barrier < 0) return fmt::format("is at {}", at(path.pc));
     const Barrier& barrier = blocks_[warp.block].barriers[static_cast<std::size_t>(path.barrier)];
-    return fmt::format("waits at {} ({})", at(path.pc - 1), describe(spec_.barriers, barrier, path.barrier));
+    return fmt::format("waits at {} ({})", at(path.pc - 1), describe(units_.barriers, barrier, path.barrier));
 }
 
 std::string PtxEngine::where(const ResidentWarp& resident) const {

@@ -16,8 +16,14 @@ void prefetch(FetchUnit& unit, Transaction transaction, std::uint64_t line, doub
 
 }  // namespace
 
+std::uint64_t instruction_bytes_of(const machine::Machine& machine) {
+    constexpr std::int64_t kBeforeVolta = 8;
+    return static_cast<std::uint64_t>(machine.instruction_supply.instruction_bytes.value_or(kBeforeVolta));
+}
+
 FetchSpec fetch_spec_of(const machine::Machine& machine) {
     FetchSpec spec;
+    spec.instruction_bytes = instruction_bytes_of(machine);
     const auto path = machine.paths.find("instruction");
     if (path == machine.paths.end()) return spec;
     const auto caches = path->second.caches.value_or({});

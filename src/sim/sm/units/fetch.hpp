@@ -10,12 +10,16 @@
 namespace gputomo::sim {
 
 struct FetchSpec {
-    bool fetches = false;              ///< false: there is no paths.instruction, and instructions are always there
-    std::uint64_t block_bytes = 1;     ///< bytes that one fetch brings into a warp's instruction buffer
-    std::uint64_t line_bytes = 1;      ///< line of the first instruction cache
-    std::uint64_t prefetch_lines = 0;  ///< lines requested in advance when a warp comes to a new line
-    double hidden_latency = 0;         ///< cycles of a hit in the first instruction cache, which pipelining hides
+    bool fetches = false;                 ///< false: there is no paths.instruction, and instructions are always there
+    std::uint64_t block_bytes = 1;        ///< bytes that one fetch brings into a warp's instruction buffer
+    std::uint64_t line_bytes = 1;         ///< line of the first instruction cache
+    std::uint64_t prefetch_lines = 0;     ///< lines requested in advance when a warp comes to a new line
+    std::uint64_t instruction_bytes = 8;  ///< of one machine instruction, where the code is PTX
+    double hidden_latency = 0;            ///< cycles of a hit in the first instruction cache, which pipelining hides
 };
+/// Bytes of one machine instruction; GPUs before Volta, which may not say it, have 8.
+[[nodiscard]] std::uint64_t instruction_bytes_of(const machine::Machine& machine);
+
 [[nodiscard]] FetchSpec fetch_spec_of(const machine::Machine& machine);
 
 /// The state of one warp: the fetch block that its instruction buffer holds.
