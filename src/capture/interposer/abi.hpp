@@ -24,29 +24,6 @@ using MemoryPool = struct MemoryPoolTag*;
 inline const Stream kLegacyStream = nullptr;
 inline const Stream kThreadStream = reinterpret_cast<Stream>(2);
 
-/// CUlaunchAttribute
-struct LaunchAttribute {
-    int id;
-    int padding;
-    union {
-        unsigned cluster[3];
-        int cooperative;
-        unsigned char bytes[64];
-    } value;
-};
-inline constexpr int kAttributeCooperative = 2;
-inline constexpr int kAttributeCluster = 4;
-
-/// CUlaunchConfig
-struct LaunchConfig {
-    unsigned grid[3];
-    unsigned block[3];
-    unsigned shared_bytes;
-    Stream stream;
-    LaunchAttribute* attributes;
-    unsigned attribute_count;
-};
-
 /// CUDA_KERNEL_NODE_PARAMS_v2. Its first version ends before `kernel`.
 struct KernelNodeParameters {
     Function function;
@@ -123,9 +100,6 @@ inline constexpr unsigned long long kPerThreadStreamFlag = 2;  ///< CU_GET_PROC_
 
 static_assert(sizeof(ArrayDescription) == 40);
 static_assert(sizeof(Copy3d) == 200);
-static_assert(sizeof(LaunchAttribute) == 72);
-static_assert(offsetof(LaunchConfig, stream) == 32);
-static_assert(sizeof(LaunchConfig) == 56);
 static_assert(offsetof(KernelNodeParameters, parameters) == 40);
 static_assert(sizeof(KernelNodeParameters) == 72);
 static_assert(offsetof(GraphNodeParameters, kernel) == 16);

@@ -65,7 +65,7 @@ LaunchRecord launch_of(const abi::KernelNodeParameters& parameters, bool has_ker
     launch.shared_bytes = parameters.shared_bytes;
     launch.parameters = parameters.parameters;
     launch.extra = parameters.extra;
-    for (const int id : {abi::kAttributeCluster, abi::kAttributeCooperative}) {
+    for (const int id : {abi::kLaunchCluster, abi::kLaunchCooperative}) {
         abi::LaunchAttribute attribute{};
         attribute.id = id;
         if (node != nullptr && driver().node_attribute != nullptr &&

@@ -62,7 +62,7 @@ Launch launch_of(abi::Function function, unsigned shared_bytes, abi::Stream stre
     return launch;
 }
 
-Launch launch_of(const abi::LaunchConfig& config, abi::Function function, void** parameters, void** extra) {
+Launch launch_of(const abi::LaunchConfiguration& config, abi::Function function, void** parameters, void** extra) {
     Launch launch = launch_of(function, config.shared_bytes, config.stream, parameters, extra);
     launch.set_grid(config.grid[0], config.grid[1], config.grid[2]);
     launch.set_block(config.block[0], config.block[1], config.block[2]);
@@ -201,11 +201,12 @@ GPUTOMO_EXPORT cuKernelGetFunction(abi::Function* function, abi::Kernel kernel) 
 GPUTOMO_LAUNCH_KERNEL(cuLaunchKernel, )
 GPUTOMO_LAUNCH_KERNEL(cuLaunchKernel_ptsz, own)
 
-#define GPUTOMO_LAUNCH_KERNEL_EX(symbol, stream_of)                                                                   \
-    GPUTOMO_EXPORT symbol(const abi::LaunchConfig* config, abi::Function function, void** parameters, void** extra) { \
-        Launch launch = launch_of(*config, function, parameters, extra);                                              \
-        launch.stream = stream_of(launch.stream);                                                                     \
-        return recorder().around(launch, [&] { return driver_of<&symbol>(config, function, parameters, extra); });    \
+#define GPUTOMO_LAUNCH_KERNEL_EX(symbol, stream_of)                                                                \
+    GPUTOMO_EXPORT symbol(const abi::LaunchConfiguration* config, abi::Function function, void** parameters,       \
+                          void** extra) {                                                                          \
+        Launch launch = launch_of(*config, function, parameters, extra);                                           \
+        launch.stream = stream_of(launch.stream);                                                                  \
+        return recorder().around(launch, [&] { return driver_of<&symbol>(config, function, parameters, extra); }); \
     }
 GPUTOMO_LAUNCH_KERNEL_EX(cuLaunchKernelEx, )
 GPUTOMO_LAUNCH_KERNEL_EX(cuLaunchKernelEx_ptsz, own)

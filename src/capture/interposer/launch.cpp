@@ -26,8 +26,8 @@ Packed packed(void** extra) {
 
 void Launch::set_attributes(const abi::LaunchAttribute* attributes, unsigned count) {
     for (unsigned i = 0; attributes != nullptr && i < count; ++i) {
-        if (attributes[i].id == abi::kAttributeCooperative) cooperative = attributes[i].value.cooperative != 0;
-        if (attributes[i].id == abi::kAttributeCluster)
+        if (attributes[i].id == abi::kLaunchCooperative) cooperative = attributes[i].value.cooperative != 0;
+        if (attributes[i].id == abi::kLaunchCluster)
             std::ranges::copy(attributes[i].value.cluster, std::begin(cluster));
     }
 }

@@ -169,6 +169,7 @@ static_assert(sizeof(AllocationProperties) == 32);
 static_assert(sizeof(AccessDescription) == 12);
 static_assert(sizeof(LaunchAttribute) == 72);
 static_assert(sizeof(LaunchConfiguration) == 56);
+static_assert(offsetof(LaunchConfiguration, stream) == 32);
 static_assert(sizeof(ResourceDescription) == 144);
 static_assert(offsetof(ResourceDescription, resource) == 8);
 static_assert(offsetof(ResourceDescription, flags) == 136);

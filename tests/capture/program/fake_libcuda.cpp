@@ -234,7 +234,8 @@ EXPORT cuLaunchKernel(abi::Function function, unsigned x, unsigned y, unsigned z
     if (bx * by * bz > 1024) return abi::kInvalidValue;
     return launch({function, {x, y, z}, {bx, by, bz}, shared, parameters, extra, nullptr, nullptr}, stream);
 }
-EXPORT cuLaunchKernelEx(const abi::LaunchConfig* config, abi::Function function, void** parameters, void** extra) {
+EXPORT cuLaunchKernelEx(const abi::LaunchConfiguration* config, abi::Function function, void** parameters,
+                        void** extra) {
     const auto& [gx, gy, gz] = config->grid;
     const auto& [bx, by, bz] = config->block;
     return launch({function, {gx, gy, gz}, {bx, by, bz}, config->shared_bytes, parameters, extra, nullptr, nullptr},

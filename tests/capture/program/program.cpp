@@ -43,7 +43,7 @@ using abi::Result;
     ROW(cuLaunchKernel, cuLaunchKernel,                                                                            \
         (abi::Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, abi::Stream, void**, \
          void**))                                                                                                  \
-    ROW(cuLaunchKernelEx, cuLaunchKernelEx, (const abi::LaunchConfig*, abi::Function, void**, void**))             \
+    ROW(cuLaunchKernelEx, cuLaunchKernelEx, (const abi::LaunchConfiguration*, abi::Function, void**, void**))      \
     ROW(cuArray3DCreate, cuArray3DCreate_v2, (abi::Array*, const abi::ArrayDescription*))                          \
     ROW(cuTexObjectCreate, cuTexObjectCreate,                                                                      \
         (abi::TextureObject*, const abi::ResourceDescription*, const abi::TextureDescription*, const void*))       \
@@ -156,9 +156,9 @@ void pointers(const void* kernel) {
     int count = 0;
     void* parameters[] = {&table, &factor, &count};
     abi::LaunchAttribute cluster{};
-    cluster.id = abi::kAttributeCluster;
+    cluster.id = abi::kLaunchCluster;
     cluster.value.cluster[0] = 2, cluster.value.cluster[1] = 1, cluster.value.cluster[2] = 1;
-    const abi::LaunchConfig config{{8, 1, 1}, {32, 1, 1}, 0, nullptr, &cluster, 1};
+    const abi::LaunchConfiguration config{{8, 1, 1}, {32, 1, 1}, 0, nullptr, &cluster, 1};
     api.cuLaunchKernelEx(&config, static_cast<abi::Function>(const_cast<void*>(kernel)), parameters, nullptr);
     print("pointers", address);
 }
