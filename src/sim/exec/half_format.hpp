@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/exec/directed_rounding.hpp"
+#include "sim/exec/powers_of_two.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -31,8 +32,8 @@ template <class F>
     if ((bits & F::kInfinity) == F::kInfinity)
         return fraction != 0 ? std::numeric_limits<double>::quiet_NaN()
                              : sign * std::numeric_limits<double>::infinity();
-    if (exponent == 0) return sign * std::ldexp(fraction, 1 - F::kBias - F::kFraction);
-    return sign * std::ldexp(fraction + (1 << F::kFraction), exponent - F::kBias - F::kFraction);
+    if (exponent == 0) return sign * times_power_of_two(fraction, 1 - F::kBias - F::kFraction);
+    return sign * times_power_of_two(fraction + (1 << F::kFraction), exponent - F::kBias - F::kFraction);
 }
 
 /// The nearest value, ties to even.
@@ -44,8 +45,9 @@ template <class F>
     if (magnitude == 0) return sign;
     if (std::isinf(magnitude)) return sign | F::kInfinity;
     // In units of the last place, which below the smallest normal number is that of the subnormal ones.
-    const int exponent = std::max(std::ilogb(magnitude), 1 - F::kBias);
-    const auto units = static_cast<std::int64_t>(std::nearbyint(std::ldexp(magnitude, F::kFraction - exponent)));
+    const int exponent = std::max(binary_exponent(magnitude), 1 - F::kBias);
+    const auto units =
+        static_cast<std::int64_t>(std::nearbyint(times_power_of_two(magnitude, F::kFraction - exponent)));
     // A carry out of the fraction goes into the exponent by itself.
     const std::int64_t bits = units + (static_cast<std::int64_t>(exponent + F::kBias - 1) << F::kFraction);
     return static_cast<std::uint16_t>(sign | std::min<std::int64_t>(bits, F::kInfinity));
@@ -59,8 +61,8 @@ template <class F>
     const bool negative = std::signbit(value);
     const bool away = rounding == (negative ? Rounding::down : Rounding::up);
     const double magnitude = std::fabs(value);
-    const int exponent = std::max(std::ilogb(magnitude), 1 - F::kBias);
-    const double units = std::ldexp(magnitude, F::kFraction - exponent);
+    const int exponent = std::max(binary_exponent(magnitude), 1 - F::kBias);
+    const double units = times_power_of_two(magnitude, F::kFraction - exponent);
     const std::int64_t bits = static_cast<std::int64_t>(away ? std::ceil(units) : std::floor(units)) +
                               (static_cast<std::int64_t>(exponent + F::kBias - 1) << F::kFraction);
     const std::int64_t largest = away ? F::kInfinity : F::kInfinity - 1;

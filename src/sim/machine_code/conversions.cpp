@@ -1,6 +1,7 @@
 // Conversions between integers and floating-point numbers.
 #include "sass/form.hpp"
 #include "sim/exec/half_format.hpp"
+#include "sim/exec/powers_of_two.hpp"
 #include "sim/machine_code/rounding.hpp"
 #include "sim/machine_code/warp.hpp"
 
@@ -236,9 +237,9 @@ std::uint32_t byte_of(const ByteFormat& format, double value) {
     const double magnitude = std::fabs(value);
     if (magnitude == 0) return sign;
     if (std::isinf(magnitude)) return sign | format.largest;
-    const int exponent = std::max(std::ilogb(magnitude), 1 - format.bias);
-    const double units = std::nearbyint(std::ldexp(magnitude, format.fraction - exponent));
-    const double bits = units + std::ldexp(exponent + format.bias - 1, format.fraction);
+    const int exponent = std::max(binary_exponent(magnitude), 1 - format.bias);
+    const double units = std::nearbyint(times_power_of_two(magnitude, format.fraction - exponent));
+    const double bits = units + times_power_of_two(exponent + format.bias - 1, format.fraction);
     return sign | static_cast<std::uint32_t>(std::min(bits, static_cast<double>(format.largest)));
 }
 
@@ -251,8 +252,8 @@ double value_of_byte(const ByteFormat& format, std::uint32_t byte) {
                    : std::numeric_limits<double>::quiet_NaN();
     const int exponent = static_cast<int>(magnitude >> format.fraction);
     const int fraction = static_cast<int>(magnitude & ((1U << format.fraction) - 1));
-    if (exponent == 0) return sign * std::ldexp(fraction, 1 - format.bias - format.fraction);
-    return sign * std::ldexp(fraction + (1 << format.fraction), exponent - format.bias - format.fraction);
+    if (exponent == 0) return sign * times_power_of_two(fraction, 1 - format.bias - format.fraction);
+    return sign * times_power_of_two(fraction + (1 << format.fraction), exponent - format.bias - format.fraction);
 }
 
 /// F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C: the first operand becomes the upper byte of two.

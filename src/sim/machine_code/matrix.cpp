@@ -5,6 +5,7 @@
 #include "sass/form.hpp"
 #include "sim/exec/half_format.hpp"
 #include "sim/exec/lane_fault.hpp"
+#include "sim/exec/powers_of_two.hpp"
 #include "sim/machine_code/rounding.hpp"
 #include "sim/machine_code/warp.hpp"
 
@@ -117,9 +118,8 @@ struct Split {
 template <int bits>
 Split split(double value) {
     if (value == 0 || !std::isfinite(value)) return {};
-    int exponent = 0;
-    const double fraction = std::frexp(value, &exponent);  // from 0.5 to 1
-    return {static_cast<std::int32_t>(std::ldexp(fraction, bits + 1)), exponent - 1};
+    const int exponent = binary_exponent(value);
+    return {static_cast<std::int32_t>(times_power_of_two(value, bits - exponent)), exponent};
 }
 
 constexpr int kFactorBits = 10, kAddendBits = 23;
@@ -138,7 +138,7 @@ float cut_off(std::int64_t sum, int exponent) {
     const std::uint64_t magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
     const int excess = std::max(static_cast<int>(std::bit_width(magnitude)) - kMantissa, kSmallest - exponent);
     const std::uint64_t kept = excess <= 0 ? magnitude : excess > 62 ? 0 : magnitude >> excess << excess;
-    const double value = std::ldexp(static_cast<double>(kept), exponent);
+    const double value = times_power_of_two(static_cast<double>(kept), exponent);
     return static_cast<float>(sum < 0 ? -value : value);
 }
 

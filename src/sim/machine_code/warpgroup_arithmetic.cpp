@@ -1,6 +1,7 @@
 #include "sim/machine_code/warpgroup_arithmetic.hpp"
 
 #include "sim/exec/half_format.hpp"
+#include "sim/exec/powers_of_two.hpp"
 #include "sim/machine_code/rounding.hpp"
 
 #include <algorithm>
@@ -53,9 +54,9 @@ double value_of(const FloatCode& code, std::uint32_t bits) {
         value = code.has_infinity && fraction == 0 ? std::numeric_limits<double>::infinity()
                                                    : std::numeric_limits<double>::quiet_NaN();
     else if (exponent == 0)
-        value = std::ldexp(fraction, 1 - bias - code.fraction);
+        value = times_power_of_two(fraction, 1 - bias - code.fraction);
     else
-        value = std::ldexp(fraction + (1 << code.fraction), exponent - bias - code.fraction);
+        value = times_power_of_two(fraction + (1 << code.fraction), exponent - bias - code.fraction);
     return negative ? -value : value;
 }
 
@@ -158,7 +159,7 @@ namespace {
 /// A product of numbers that are not all finite.
 double special_sum(const Line& a, const Line& b, std::size_t depth, double sum) {
     const auto value = [](const Line& line, std::size_t k) {
-        return line.finite ? std::ldexp(line.mantissas[k], line.exponents[k] - kFactorBits) : line.values[k];
+        return line.finite ? times_power_of_two(line.mantissas[k], line.exponents[k] - kFactorBits) : line.values[k];
     };
     for (std::size_t k = 0; k < depth; ++k) sum += value(a, k) * value(b, k);
     return sum;
@@ -210,7 +211,7 @@ std::uint32_t float_sum(Element element, Sum type, const Line& a, const Line& b,
                                                      : aligned_sum<16, kGuard>(a, b, added);
     if (found.largest <= kZeroExponent / 2) return 0;
     const int unit = found.largest - (bytes ? kGuardOfBytes : kGuard);
-    if (type == Sum::f16) return rounded<F16>(std::ldexp(static_cast<double>(found.sum), unit));
+    if (type == Sum::f16) return rounded<F16>(times_power_of_two(static_cast<double>(found.sum), unit));
     return cut_off(found.sum, unit, bytes ? kGuardOfBytes + 1 : 24);
 }
 
