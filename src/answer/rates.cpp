@@ -1,4 +1,5 @@
 #include "answer/rates.hpp"
+#include "machine/cache_scope.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,8 +33,8 @@ std::optional<double> bytes_of_access(const machine::Machine& machine, const cha
 }
 
 std::optional<double> bytes_of_l2(const machine::Machine& machine) {
-    const auto found = machine.caches.find("l2");
-    return found == machine.caches.end() ? std::nullopt : value_of(found->second.bytes_per_cycle);
+    const machine::Cache* const cache = machine::shared_cache(machine, "global");
+    return cache == nullptr ? std::nullopt : value_of(cache->bytes_per_cycle);
 }
 
 std::optional<double> dram_ceiling(const machine::Machine& machine) {

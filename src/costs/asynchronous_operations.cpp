@@ -1,4 +1,5 @@
 #include "costs/asynchronous_operations.hpp"
+#include "machine/cache_scope.hpp"
 
 #include <algorithm>
 #include <string>
@@ -23,8 +24,8 @@ double interval_of(const machine::Machine& machine, std::string_view operation) 
 BulkSpec bulk_spec_of(const machine::Machine& machine) {
     BulkSpec spec;
     double l2 = 0;
-    if (const auto cache = machine.caches.find("l2"); cache != machine.caches.end())
-        l2 = static_cast<double>(cache->second.latency.value_or(0));
+    if (const auto* const cache = machine::shared_cache(machine, "global"); cache != nullptr)
+        l2 = static_cast<double>(cache->latency.value_or(0));
     // What a copy takes beyond a load of its line passes before it departs.
     spec.start = std::max(0.0, latency_of(machine, kBulkLoad) - l2);
     spec.tensor_start = std::max(0.0, latency_of(machine, kTensorLoad) - l2);

@@ -1,8 +1,9 @@
-// Which caches of a description all SMs share.
+// Which caches of a description all SMs share, and the one that each path meets first.
 #pragma once
 
-#include "machine/caches.hpp"
+#include "machine/machine.hpp"
 
+#include <string>
 #include <string_view>
 
 namespace gputomo::machine {
@@ -11,5 +12,11 @@ namespace gputomo::machine {
 [[nodiscard]] inline bool is_shared_by_all(std::string_view key, const Cache& cache) {
     return cache.scope.value_or(key == "l2" ? "gpu" : "sm") == "gpu";
 }
+
+/// The first cache on the path that all SMs share; nullptr where none is described.
+[[nodiscard]] const Cache* shared_cache(const Machine& machine, const std::string& path);
+
+/// The first cache on the path that not all SMs share; nullptr where none is described.
+[[nodiscard]] const Cache* near_cache(const Machine& machine, const std::string& path);
 
 }  // namespace gputomo::machine

@@ -1,5 +1,6 @@
 #include "sim/attributes.hpp"
 
+#include "machine/cache_scope.hpp"
 #include "sim/exec/program.hpp"
 #include "sim/memory/description.hpp"
 
@@ -16,13 +17,9 @@ constexpr std::uint64_t kDefaultMemory = std::uint64_t{1} << 30;
 
 /// Drivers tell the size of the cache that the whole GPU shares, from compute capability 2.0 on.
 std::optional<std::int64_t> l2_bytes(const machine::Machine& machine) {
-    const auto path = machine.paths.find("global");
-    if (path == machine.paths.end() || machine.identity.compute_capability_major.value_or(0) < 2) return std::nullopt;
-    for (const auto& key : path->second.caches.value_or({})) {
-        const auto& cache = machine.caches.at(key);
-        if (cache.scope.value_or("") == "gpu" && cache.capacity) return *cache.capacity;
-    }
-    return std::nullopt;
+    if (machine.identity.compute_capability_major.value_or(0) < 2) return std::nullopt;
+    const machine::Cache* const cache = machine::shared_cache(machine, "global");
+    return cache == nullptr || !cache->capacity ? std::nullopt : std::optional(*cache->capacity);
 }
 
 /// What a driver says about the memory's pins. The description has only their rate, so each channel gets 64 bits and

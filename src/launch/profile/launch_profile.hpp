@@ -67,6 +67,10 @@ struct TouchedLine {
     bool lone = false;          ///< one thread takes part in this pass of the atomic
     std::uint8_t asked = 0;     ///< bytes that the threads of this pass ask for
 };
+
+/// The most bytes that a constant bank can have, of which a launch writes bank 0.
+inline constexpr std::uint64_t kConstantBankBytes = 64 * 1024;
+
 inline constexpr std::uint64_t kTouchedLineBytes = 128, kTouchedSectorBytes = 32;
 /// Local memory is recorded at addresses from here on, where no allocation is, so that its lines differ from those of
 /// global memory.

@@ -22,8 +22,6 @@ using Opcode = sass::Operation;
 constexpr std::uint64_t kInstructionsBetweenLooks = 1 << 14;
 constexpr std::uint64_t kLocalOfWarp = std::uint64_t{1} << 24;
 constexpr std::uint64_t kWord = 4, kLanes = 32;
-/// Constant banks lie one after the other, each as large as a bank can be.
-constexpr std::uint64_t kConstantBank = 64 * 1024;
 
 AccessKind kind_of(Access access) {
     switch (access) {
@@ -344,7 +342,8 @@ void Recorder::add_constant(WarpAccess& to) {
                               constant_.address[i] / kConstantGranule);
     if (tracing_) {
         lines_.clear();
-        const std::uint64_t bank = kConstantBank * program_.steps[step_].bank;
+        // Constant banks lie one after the other.
+        const std::uint64_t bank = kConstantBankBytes * program_.steps[step_].bank;
         for (std::size_t i = 0; i < constant_.count; ++i) {
             const std::uint64_t sector = (bank + constant_.address[i]) / kTouchedSectorBytes;
             constexpr std::uint64_t kSectors = kTouchedLineBytes / kTouchedSectorBytes;

@@ -5,6 +5,7 @@
 #include "launch/profile/recorder.hpp"
 #include "launch/profile/saved_memory.hpp"
 #include "launch/profile/steps.hpp"
+#include "machine/cache_scope.hpp"
 #include "sim/machine_code/resident_run.hpp"
 #include "units/error.hpp"
 #include "units/warp.hpp"
@@ -32,8 +33,8 @@ std::vector<float> rough_cycles(const PreparedLaunch& prepared, const machine::M
     double memory = 0, l2 = 0;
     if (const auto path = machine.paths.find("global"); path != machine.paths.end())
         memory = static_cast<double>(path->second.memory_latency.value_or(0));
-    if (const auto cache = machine.caches.find("l2"); cache != machine.caches.end())
-        l2 = static_cast<double>(cache->second.latency.value_or(0));
+    if (const auto* const cache = machine::shared_cache(machine, "global"); cache != nullptr)
+        l2 = static_cast<double>(cache->latency.value_or(0));
     std::vector<float> cycles;
     for (std::size_t i = 0; i < costs.steps.size(); ++i) {
         double each = costs.steps[i].stall;

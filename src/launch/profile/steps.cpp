@@ -47,12 +47,10 @@ StepKind kind_of(const sim::machine_code::Step& step) {
 
 /// What a wait waits for.
 void set_wait(const sass::Instruction& instruction, ProfiledStep& step) {
-    for (const sass::Operand& operand : instruction.operands()) {
-        if (operand.kind == sass::OperandKind::scoreboard) step.barrier = operand.reg;
-        if (operand.kind == sass::OperandKind::group_barrier) step.barrier = costs::kProductGroups;
-        if (operand.kind == sass::OperandKind::immediate) step.left = static_cast<std::uint32_t>(operand.value);
-        if (operand.kind == sass::OperandKind::scoreboard_set) step.waits |= static_cast<std::uint8_t>(operand.value);
-    }
+    const sim::BarrierWait wait = sim::barrier_wait(instruction);
+    if (wait.barrier >= 0) step.barrier = static_cast<std::uint8_t>(wait.barrier);
+    step.left = wait.left;
+    step.waits |= static_cast<std::uint8_t>(wait.others);
 }
 
 }  // namespace
@@ -72,8 +70,7 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
                           .text = sim::machine_code::text_of(program, at),
                           .kind = kind_of(from),
                           .latency = cost.last_latency};
-        // An instruction that yields leaves the next cycle to other warps.
-        step.stall = static_cast<std::uint8_t>(std::max<int>(control.stall, control.stay ? 1 : 2));
+        step.stall = static_cast<std::uint8_t>(sim::stall_cycles(control));
         step.waits = control.wait;
         step.written = control.write_barrier;
         step.read = control.read_barrier;

@@ -1,5 +1,7 @@
 #include "predict/launch/doubts.hpp"
 
+#include "sass/code.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -101,7 +103,7 @@ Doubt far_code(const PredictedLaunch& launch) {
     if (!launch.rates.code.caches.empty()) return {};
     double bytes = 0;
     for (std::size_t i = 0; i < launch.profile.executed.size(); ++i)
-        if (launch.profile.executed[i] > 0) bytes += 16;
+        if (launch.profile.executed[i] > 0) bytes += sass::kInstructionBytes;
     double near = kNearCode;
     if (const auto cache = launch.machine.caches.find("instruction_l2");
         cache != launch.machine.caches.end() && cache->second.capacity)

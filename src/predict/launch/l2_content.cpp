@@ -23,15 +23,10 @@ struct Capacity {
 
 /// Returns the capacity of the cache of the whole GPU on the path of global memory.
 Capacity capacity_of(const machine::Machine& machine) {
-    const auto path = machine.paths.find("global");
-    if (path == machine.paths.end()) return {};
-    for (const auto& name : path->second.caches.value_or({})) {
-        const auto found = machine.caches.find(name);
-        if (found == machine.caches.end() || !machine::is_shared_by_all(name, found->second)) continue;
-        return {.bytes = static_cast<double>(found->second.capacity.value_or(0)),
-                .replaces_least_recent = found->second.policy.value_or("") == "lru"};
-    }
-    return {};
+    const machine::Cache* const cache = machine::shared_cache(machine, "global");
+    if (cache == nullptr) return {};
+    return {.bytes = static_cast<double>(cache->capacity.value_or(0)),
+            .replaces_least_recent = cache->policy.value_or("") == "lru"};
 }
 
 double resident_share(double footprint, const Capacity& capacity) {

@@ -1,4 +1,5 @@
 #include "predict/launch/read_only_path.hpp"
+#include "machine/cache_scope.hpp"
 
 #include <algorithm>
 
@@ -13,15 +14,15 @@ ReadOnlyRates read_only_rates_of(const machine::Machine& machine, const std::str
         const auto cache = machine.caches.find(name);
         if (cache == machine.caches.end() || !cache->second.latency) return {};
         const machine::Cache& from = cache->second;
-        const auto scope = from.scope.value_or("gpu");
         const auto latency = static_cast<double>(*from.latency);
-        if (scope == "gpu") {
+        if (machine::is_shared_by_all(name, from)) {
             through_l2 = true;
             rates.l2_latency = latency;
             break;
         }
         if (!from.capacity || !from.line) return {};
         const auto line = static_cast<std::uint64_t>(*from.line);
+        const std::string scope = from.scope.value_or("sm");
         const double rate = scope == "sm" || scope == "scheduler" ? 0 : from.sm_bytes_per_cycle.value_or(0);
         rates.caches.push_back({.bytes = static_cast<double>(*from.capacity),
                                 .line = line,

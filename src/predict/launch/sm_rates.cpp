@@ -1,5 +1,6 @@
 #include "predict/launch/sm_rates.hpp"
 
+#include "costs/dram_writes.hpp"
 #include "costs/issue_slots.hpp"
 #include "costs/lines_in_flight.hpp"
 #include "machine/cache_scope.hpp"
@@ -16,8 +17,6 @@
 namespace gputomo::predict {
 namespace {
 
-/// Bytes of the constant bank that a launch writes: all that a bank can have.
-constexpr std::uint64_t kConstantBank = 64 * 1024;
 /// Lines of `lines_beside` have this size.
 constexpr double kBytesOfLine = 128;
 
@@ -49,23 +48,19 @@ void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t s
     rates.memory_latency = needed(path->second.memory_latency, "paths.global.memory_latency", origin);
     rates.memory_line_range = machine::line_range(path->second);
     rates.access_slots = costs::slots_beside_others(path->second.issue_slots.value_or(1), rates.registers);
-    for (const auto& name : path->second.caches.value_or({})) {
-        const auto* const cache = cache_named(machine, name);
-        if (cache == nullptr || !cache->latency) continue;
-        const auto bytes = static_cast<double>(cache->capacity.value_or(0));
-        const auto latency = static_cast<double>(*cache->latency);
-        if (!machine::is_shared_by_all(name, *cache)) {
-            const auto beside = costs::lines_beside(machine, static_cast<std::int64_t>(shared_bytes));
-            rates.l1_bytes = beside ? static_cast<double>(beside->lines) * kBytesOfLine : bytes;
-            rates.l1_latency = latency;
-            continue;
-        }
-        rates.l2_bytes = bytes;
-        rates.l2_latency = (latency + static_cast<double>(cache->far_latency.value_or(*cache->latency))) / 2;
-        rates.l2_granule = static_cast<double>(cache->sector.value_or(32));
-        rates.loads = {cache->sm_bytes_per_cycle.value_or(0), cache->bytes_per_cycle.value_or(0)};
-        rates.l2_fabric = cache->fabric_bytes_per_cycle.value_or(0);
-        rates.stores_block_fills = cache->filling_store.value_or("merges") == "blocks";
+    if (const auto* const l1 = machine::near_cache(machine, "global"); l1 != nullptr && l1->latency) {
+        const auto beside = costs::lines_beside(machine, static_cast<std::int64_t>(shared_bytes));
+        rates.l1_bytes =
+            beside ? static_cast<double>(beside->lines) * kBytesOfLine : static_cast<double>(l1->capacity.value_or(0));
+        rates.l1_latency = static_cast<double>(*l1->latency);
+    }
+    if (const auto* const l2 = machine::shared_cache(machine, "global"); l2 != nullptr && l2->latency) {
+        rates.l2_bytes = static_cast<double>(l2->capacity.value_or(0));
+        rates.l2_latency = static_cast<double>(*l2->latency);
+        rates.l2_granule = static_cast<double>(l2->sector.value_or(32));
+        rates.loads = {l2->sm_bytes_per_cycle.value_or(0), l2->bytes_per_cycle.value_or(0)};
+        rates.l2_fabric = l2->fabric_bytes_per_cycle.value_or(0);
+        rates.stores_block_fills = l2->filling_store.value_or("merges") == "blocks";
     }
     if (rates.l2_latency == 0) rates.l2_latency = rates.memory_latency;
     if (rates.l1_latency == 0) rates.l1_latency = rates.l2_latency;
@@ -76,7 +71,7 @@ void add_cold_start(SmRates& rates, const machine::Machine& machine) {
     rates.code.loaded = static_cast<std::uint64_t>(machine.launch.code_prefetch.value_or(0));
     rates.code.prefetched_lines = static_cast<std::uint64_t>(machine.instruction_supply.prefetch_lines.value_or(0));
     rates.constants = read_only_rates_of(machine, "constant");
-    rates.constants.loaded = kConstantBank;
+    rates.constants.loaded = launch::kConstantBankBytes;
     rates.store_drain = machine.launch.store_drain.value_or(0);
     const auto path = machine.paths.find("global");
     if (path == machine.paths.end()) return;
@@ -115,8 +110,7 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     const auto& memory = machine.memory;
     rates.memory_bandwidth = needed(memory.read_bandwidth, "memory.read_bandwidth", origin) / rates.clock_ghz;
     rates.memory_peak = std::max(rates.memory_bandwidth, memory.peak_bandwidth.value_or(0) / rates.clock_ghz);
-    if (memory.copy_bandwidth)
-        rates.write_cost = std::max(1.0, 2 * *memory.read_bandwidth / *memory.copy_bandwidth - 1);
+    rates.write_cost = costs::write_cost(memory);
     if (memory.contention_slopes && memory.contention_limits) {
         const auto& slopes = memory.contention_slopes.value;
         const auto& limits = memory.contention_limits.value;

@@ -1,5 +1,6 @@
 #include "predict/static/costs.hpp"
 
+#include "costs/dram_writes.hpp"
 #include "costs/issue_slots.hpp"
 #include "machine/cache_scope.hpp"
 #include "machine/relatives.hpp"
@@ -46,12 +47,9 @@ double slots_among_others(const machine::Machine& machine, double slots) {
 
 /// Hit latency of the first cache on the path that belongs to an SM, or to the whole GPU. nullptr if none is described.
 const machine::Integer* hit(const machine::Machine& machine, bool whole_gpu) {
-    const auto path = machine.paths.find("global");
-    if (path == machine.paths.end()) return nullptr;
-    for (const auto& key : path->second.caches.value_or({}))
-        if (const auto cache = machine.caches.find(key); cache != machine.caches.end() && cache->second.latency)
-            if (machine::is_shared_by_all(key, cache->second) == whole_gpu) return &cache->second.latency;
-    return nullptr;
+    const machine::Cache* const cache =
+        whole_gpu ? machine::shared_cache(machine, "global") : machine::near_cache(machine, "global");
+    return cache == nullptr || !cache->latency ? nullptr : &cache->latency;
 }
 
 double hit_latency(const machine::Machine& machine, bool whole_gpu) {
@@ -175,14 +173,6 @@ double Costs::filled_by_memory() const {
                                           : std::min(kLineBytes, static_cast<double>(cache->second.sector.value_or(0)));
 }
 
-/// Memory time of a written byte relative to a read one. A copy reads as many bytes as it writes, so its bandwidth
-/// and the read bandwidth give the ratio.
-double Costs::write_cost() const {
-    const auto& memory = machine_.memory;
-    if (!memory.copy_bandwidth || !memory.read_bandwidth) return 1;
-    return std::max(1.0, 2 * *memory.read_bandwidth / *memory.copy_bandwidth - 1);
-}
-
 Costs::Footprint Costs::footprint(const Instruction& instruction) {
     const Access& access = *instruction.access;
     double sector = std::max(kSectorBytes, filled_by_memory());
@@ -236,7 +226,7 @@ Cost Costs::global(const Instruction& instruction, double memory_latency) {
         .latency = access.load ? served_latency(memory_latency) + diverging * further : 0,
         .spread = access.load ? served_spread(memory_latency) : 0,
         .resource = Resource::memory,
-        .cycles = touched.bytes * missed / bytes_per_cycle * (access.load ? 1 : write_cost()),
+        .cycles = touched.bytes * missed / bytes_per_cycle * (access.load ? 1 : costs::write_cost(machine_.memory)),
         .reissues =
             diverging +
             (path == machine_.paths.end() ? 1 : slots_among_others(machine_, path->second.issue_slots.value_or(1))) - 1,

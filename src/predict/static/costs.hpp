@@ -83,7 +83,6 @@ private:
     [[nodiscard]] Cost shared(const Instruction& instruction);
     [[nodiscard]] double unit_slots(const std::string& unit) const;
     [[nodiscard]] double filled_by_memory() const;
-    [[nodiscard]] double write_cost() const;
     [[nodiscard]] double served_latency(double memory_latency) const;
     [[nodiscard]] double served_spread(double memory_latency) const;
 

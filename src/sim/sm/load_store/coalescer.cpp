@@ -1,4 +1,5 @@
 #include "sim/sm/load_store/coalescer.hpp"
+#include "machine/cache_scope.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -14,7 +15,7 @@ const machine::Cache* cache_of(const machine::Machine& machine, const std::strin
     for (const auto& key : keys) {
         const auto cache = machine.caches.find(key);
         if (cache == machine.caches.end()) continue;  // the memory system refuses such a description
-        if (from == Coalescer::From::nearest || cache->second.scope.value_or("") == "gpu") return &cache->second;
+        if (from == Coalescer::From::nearest || machine::is_shared_by_all(key, cache->second)) return &cache->second;
     }
     return nullptr;
 }

@@ -144,10 +144,8 @@ void SassEngine::find_needs() {
         const sass::Instruction& instruction = step.instruction;
         const sass::Control& control = instruction.control;
         const Cost& cost = kernel_.costs.costs[kernel_.costs.cost_of[at]];
-        // An instruction that yields leaves the next cycle to other warps (Huerta 2025).
-        const int least = control.stay ? 1 : 2;
         SassNeeds needs{.kind = kind_of(step),
-                        .stall = static_cast<std::uint8_t>(std::max<int>(control.stall, least)),
+                        .stall = static_cast<std::uint8_t>(stall_cycles(control)),
                         .wait = control.wait,
                         .write_barrier = control.write_barrier,
                         .read_barrier = control.read_barrier,

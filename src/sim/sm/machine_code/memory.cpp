@@ -213,17 +213,9 @@ void SassEngine::copy_async(Warp& warp, const Step& step, std::size_t at, std::u
 /// DEPBAR and WARPGROUP.DEPBAR wait until a barrier has at most the given number of instructions left, and until others
 /// are released.
 void SassEngine::wait_for_barriers(Warp& warp, const Step& step, double now) {
-    double when = now;
-    std::size_t left = 0;
-    int barrier = -1;
-    for (const sass::Operand& operand : step.instruction.operands()) {
-        if (operand.kind == sass::OperandKind::scoreboard) barrier = operand.reg;
-        if (operand.kind == sass::OperandKind::group_barrier) barrier = costs::kProductGroups;
-        if (operand.kind == sass::OperandKind::immediate) left = static_cast<std::size_t>(operand.value);
-        if (operand.kind == sass::OperandKind::scoreboard_set)
-            when = warp.barriers.released(static_cast<std::uint32_t>(operand.value), false, when);
-    }
-    if (barrier >= 0) when = warp.barriers.at_most(static_cast<std::size_t>(barrier), left, when);
+    const BarrierWait wait = barrier_wait(step.instruction);
+    double when = warp.barriers.released(wait.others, false, now);
+    if (wait.barrier >= 0) when = warp.barriers.at_most(static_cast<std::size_t>(wait.barrier), wait.left, when);
     warp.hold = std::max(warp.hold, when);
 }
 

@@ -4,6 +4,7 @@
 #include "sass/code.hpp"
 #include "sass/form.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace gputomo::sim {
@@ -40,6 +41,19 @@ costs::OperandReads operand_reads(const sass::Instruction& instruction) {
 
 double compute_slots(const sass::Instruction& instruction, const Cost& cost, const costs::RegisterFile& file) {
     return multiplies_matrices(instruction) ? cost.issue_slots : costs::slots_beside_others(cost.issue_slots, file);
+}
+
+int stall_cycles(const sass::Control& control) { return std::max<int>(control.stall, control.stay ? 1 : 2); }
+
+BarrierWait barrier_wait(const sass::Instruction& instruction) {
+    BarrierWait wait;
+    for (const sass::Operand& operand : instruction.operands()) {
+        if (operand.kind == sass::OperandKind::scoreboard) wait.barrier = operand.reg;
+        if (operand.kind == sass::OperandKind::group_barrier) wait.barrier = static_cast<int>(costs::kProductGroups);
+        if (operand.kind == sass::OperandKind::immediate) wait.left = static_cast<std::uint32_t>(operand.value);
+        if (operand.kind == sass::OperandKind::scoreboard_set) wait.others |= static_cast<std::uint32_t>(operand.value);
+    }
+    return wait;
 }
 
 }  // namespace gputomo::sim

@@ -1,9 +1,12 @@
-// How many issue slots an instruction of machine code takes, and which registers it reads.
+// What the control fields and operands of machine code ask for: issue slots, stalls, registers, dependence barriers.
 #pragma once
 
+#include "costs/product_groups.hpp"
 #include "costs/register_ports.hpp"
 #include "sass/instruction.hpp"
 #include "sim/sm/units/costs.hpp"
+
+#include <cstdint>
 
 namespace gputomo::sim {
 
@@ -13,5 +16,17 @@ namespace gputomo::sim {
 
 /// The registers that the instruction reads through the ports of the register file.
 [[nodiscard]] costs::OperandReads operand_reads(const sass::Instruction& instruction);
+
+/// Cycles from an instruction's issue to that of its warp's next one. One that yields leaves the next cycle to other
+/// warps (Huerta 2025, 2503.20481).
+[[nodiscard]] int stall_cycles(const sass::Control& control);
+
+/// What DEPBAR and WARPGROUP.DEPBAR wait for.
+struct BarrierWait {
+    int barrier = -1;          ///< -1: none; costs::kProductGroups: the groups of matrix products
+    std::uint32_t left = 0;    ///< instructions of `barrier` that may still be in flight
+    std::uint32_t others = 0;  ///< a bit for each dependence barrier that has to be released
+};
+[[nodiscard]] BarrierWait barrier_wait(const sass::Instruction& instruction);
 
 }  // namespace gputomo::sim
