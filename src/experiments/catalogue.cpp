@@ -21,6 +21,7 @@ std::span<const Experiment> catalogue() {
         warpgroup_products_experiment(),
         shared_latency_experiment(),
         shared_throughput_experiment(),
+        shared_queue_experiment(),
         constant_bandwidth_experiment(),
         load_intervals_experiment(),
         instruction_caches_experiment(),

@@ -16,6 +16,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment warpgroup_products_experiment();
 [[nodiscard]] Experiment shared_latency_experiment();
 [[nodiscard]] Experiment shared_throughput_experiment();
+[[nodiscard]] Experiment shared_queue_experiment();
 [[nodiscard]] Experiment caches_experiment();
 [[nodiscard]] Experiment constant_caches_experiment();
 [[nodiscard]] Experiment constant_bandwidth_experiment();

@@ -29,6 +29,8 @@ struct SharedMemory {
     Integers capacity_options;
     Text unified_cache;
     Flag paired_reads;
+    Integer queue;
+    Integer load_queue;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
@@ -83,6 +85,12 @@ struct SharedMemory {
                .doc = "whether loads of 8 and 16 bytes take half as long if each thread reads the same address as a "
                       "neighbour, or as the next but one; a missing value means no",
                .internal = "no experiment times it yet"}, self.paired_reads);
+        visit({.name = "queue", .unit = Unit::count,
+               .doc = "accesses of one scheduler's warps that wait for the banks while the warps go on; a missing "
+                      "value means 0: a warp issues an access when the banks are free"}, self.queue);
+        visit({.name = "load_queue", .unit = Unit::count,
+               .doc = "loads of an SM that wait behind the schedulers' queues; a missing value means 0"},
+              self.load_queue);
     }
 };
 

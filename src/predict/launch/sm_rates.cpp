@@ -96,6 +96,7 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     rates.max_warps = static_cast<int>(machine.topology.max_threads_per_sm.value_or(0) / kWarpSize);
     rates.store_queue = machine.issue.store_queue.value_or(machine::kAssumedStoreQueue);
     rates.registers = costs::register_file_of(machine);
+    rates.shared_queue = costs::shared_queue_spec_of(machine.shared);
     rates.shared_slots = costs::slots_beside_others(machine.shared.issue_slots.value_or(1), rates.registers);
     rates.barrier_latency = static_cast<double>(machine.issue.barrier_latency.value_or(0));
     rates.branch_latency = static_cast<double>(machine.issue.branch_latency_taken.value_or(0));

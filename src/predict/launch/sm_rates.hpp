@@ -4,6 +4,7 @@
 #include "costs/asynchronous_operations.hpp"
 #include "costs/atomic_units.hpp"
 #include "costs/register_ports.hpp"
+#include "costs/shared_queue.hpp"
 #include "machine/machine.hpp"
 #include "predict/launch/read_only_path.hpp"
 
@@ -42,6 +43,7 @@ struct SmRates {
     int max_warps = 0;
     double store_queue = 0;  ///< cycles of stores that may wait before their warp does
     costs::RegisterFile registers;
+    costs::SharedQueueSpec shared_queue;
     double access_slots = 1, shared_slots = 1;  ///< issue slots of an access to global and to shared memory
     double l1_bytes = 0, l1_latency = 0;        ///< beside the shared memory of the resident blocks
     double l2_bytes = 0, l2_granule = 32, l2_latency = 0;

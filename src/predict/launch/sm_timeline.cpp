@@ -29,6 +29,7 @@ public:
           constants_(rates.constants, static_cast<std::size_t>(rates.schedulers), scale_),
           issue_(static_cast<std::size_t>(rates.schedulers)),
           ports_(issue_.size(), costs::RegisterPorts(rates.registers)),
+          shared_queue_(rates.shared_queue, issue_.size()),
           units_of_sm_(profile.units.size()),
           units_(profile.units.size() * issue_.size()) {
         timeline_.waited.assign(profile.steps.size(), 0);
@@ -161,6 +162,10 @@ private:
         ReplayedWarp& warp = warps_[index];
         const launch::WarpEvent& event = warp.event();
         const launch::ProfiledStep& step = profile_.steps[event.step];
+        if (const double room = room_for(warp, step, event); room > now) {
+            queue_.emplace(room, index);
+            return;
+        }
         if (step.unit >= 0 && !step.queues && !warp.has_unit && event.access != launch::kNotExecuted) {
             const double start = unit_of(step, warp.scheduler).take(now, step.interval * scale_);
             if (start > now) {
@@ -182,6 +187,13 @@ private:
         warp.goes_on = step.goes_on;
         ++warp.next;
         complete(index, step, event, at);
+    }
+
+    /// When the queue of shared memory has room for the instruction.
+    [[nodiscard]] double room_for(const ReplayedWarp& warp, const launch::ProfiledStep& step,
+                                  const launch::WarpEvent& event) const {
+        const bool waits = step.kind == launch::StepKind::shared && event.access < launch::kNotExecuted;
+        return waits && shared_queue_.described() && scale_ > 0 ? shared_queue_.room(warp.scheduler) : 0;
     }
 
     [[nodiscard]] double slots_of(const launch::ProfiledStep& step, const launch::WarpEvent& event) const {
@@ -318,6 +330,8 @@ private:
         double done = at, first_word = 0;
         if (access.bank_cycles > 0) {
             const double start = storage().take(at, static_cast<double>(access.bank_cycles) * scale_);
+            if (shared_queue_.described())
+                shared_queue_.note(warp.scheduler, access.kind == launch::AccessKind::load, at, start);
             read = std::max(read, start);
             done = start + static_cast<double>(access.bank_latency);
             first_word = done - static_cast<double>(access.conflict);
@@ -411,6 +425,7 @@ private:
     ReadOnlyPath code_, constants_;
     std::vector<Server> issue_;
     std::vector<costs::RegisterPorts> ports_;  ///< by scheduler
+    costs::SharedQueue shared_queue_;
     std::vector<Server> units_of_sm_, units_;
     /// Cycles in which an instruction issued, without the further slots that it takes.
     double issued_ = 0;

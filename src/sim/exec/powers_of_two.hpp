@@ -1,5 +1,5 @@
-// Powers of two and exponents of doubles, inline: the C library's functions take ten times as long, and a product of
-// halves needs several for each of its elements.
+// Powers of two and exponents of doubles. The C library's functions take ten times as long, and a product of halves
+// needs several for each of its elements.
 #pragma once
 
 #include <bit>

@@ -132,6 +132,10 @@ void check_description(const machine::Machine& machine) {
     for (const auto& [name, pipeline] : machine.pipelines)
         check_choice(pipeline.scope, key_path("pipelines", name) + ".scope", {"scheduler", "sm"});
     (void)slots_of(machine.shared.issue_slots, "shared.issue_slots");
+    constexpr std::int64_t kMostQueued = 1 << 12;
+    if (machine.shared.queue.value_or(0) != 0) check_count(machine.shared.queue, "shared.queue", kMostQueued);
+    if (machine.shared.load_queue.value_or(0) != 0)
+        check_count(machine.shared.load_queue, "shared.load_queue", kMostQueued);
     for (const auto& [name, path] : machine.paths)
         (void)slots_of(path.issue_slots, key_path("paths", name) + ".issue_slots");
     check_memory(machine.memory);

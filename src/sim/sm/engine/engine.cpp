@@ -64,7 +64,7 @@ void Engine::run_events() {
 
 void Engine::update_resources(std::uint32_t index) {
     Scheduler& scheduler = units_.schedulers[index];
-    scheduler.available[kSharedBanks] = units_.load_store.state.banks_free[scheduler.sm];
+    scheduler.available[kSharedBanks] = shared_free(units_.load_store.state, scheduler.sm, scheduler.number);
     update_available(units_.execution, ports_of(index), scheduler.available);
 }
 

@@ -31,7 +31,7 @@ SmUnits make_sm_units(const LaunchSetup& setup, std::uint64_t code_end) {
         // Or it accesses memory: Engine::time_access(), and from there MemorySystem::access().
         .load_store = {.spec = load_store_spec_of(machine, setup.costs.global_loads()),
                        .coalescers = Coalescers(machine),
-                       .state = idle_load_store(sms),
+                       .state = idle_load_store(costs::shared_queue_spec_of(machine.shared), sms, schedulers_per_sm),
                        .memory = setup.memory_system},
         // Or it starts a bulk copy: SassEngine::copy_bulk().
         .bulk_copies = {.spec = costs::bulk_spec_of(machine), .free = std::vector<double>(sms, 0.0)},

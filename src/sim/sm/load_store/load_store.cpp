@@ -175,6 +175,8 @@ AccessTimes access_shared(LoadStoreUnit& unit, const WarpAccess& access, double 
     double& free = unit.state.banks_free[access.sm];
     const double start = std::max(now, free);
     free = start + banks.occupancy;
+    if (costs::SharedQueue& queue = unit.state.queues[access.sm]; queue.described())
+        queue.note(access.scheduler, access.instruction.kind == AccessKind::load, now, start);
     unit.state.bank_conflict_cycles += static_cast<std::uint64_t>(banks.conflict);
     AccessTimes times = at_once(now);
     times.done = start + banks.latency;
@@ -223,9 +225,10 @@ AccessTimes access_local(LoadStoreUnit& unit, const WarpAccess& access, double n
 
 }  // namespace
 
-LoadStoreState idle_load_store(std::size_t sms) {
+LoadStoreState idle_load_store(const costs::SharedQueueSpec& queue, std::size_t sms, std::size_t schedulers_per_sm) {
     LoadStoreState state;
     state.banks_free.assign(sms, 0.0);
+    state.queues.assign(sms, costs::SharedQueue(queue, schedulers_per_sm));
     for (auto& free : state.ports_free) free.assign(sms, 0.0);
     return state;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "costs/returning_words.hpp"
+#include "costs/shared_queue.hpp"
 #include "machine/machine.hpp"
 #include "ptx/ir.hpp"
 #include "sim/memory/global_loads.hpp"
@@ -34,7 +35,8 @@ struct LoadStoreSpec {
 [[nodiscard]] LoadStoreSpec load_store_spec_of(const machine::Machine& machine, const GlobalLoads& global_loads);
 
 struct LoadStoreState {
-    std::vector<double> banks_free;  ///< by SM: when the banks of shared memory can take an access
+    std::vector<double> banks_free;          ///< by SM: when the banks of shared memory can take an access
+    std::vector<costs::SharedQueue> queues;  ///< by SM: accesses that wait for the banks
     /// By PathKind and SM: when the path can take the next transaction. Unused where banks_free says it.
     std::array<std::vector<double>, kPathNames.size()> ports_free;
     std::uint64_t requests = 0;              ///< warp instructions that went to the memory system
@@ -42,7 +44,8 @@ struct LoadStoreState {
 };
 
 /// No access is in flight on any of the SMs.
-[[nodiscard]] LoadStoreState idle_load_store(std::size_t sms);
+[[nodiscard]] LoadStoreState idle_load_store(const costs::SharedQueueSpec& queue, std::size_t sms,
+                                             std::size_t schedulers_per_sm);
 
 struct LoadStoreUnit {
     LoadStoreSpec spec;
@@ -89,6 +92,12 @@ struct AccessTimes {
 
 /// Performs an access to shared, local, global, constant or texture memory. Parameters are not in memory.
 [[nodiscard]] AccessTimes access(LoadStoreUnit& unit, const WarpAccess& access, double now);
+
+/// When the scheduler of the SM can issue an access to shared memory.
+[[nodiscard]] inline double shared_free(const LoadStoreState& state, std::uint32_t sm, std::uint32_t scheduler) {
+    const costs::SharedQueue& queue = state.queues[sm];
+    return queue.described() ? queue.room(scheduler) : state.banks_free[sm];
+}
 
 /// One line for the report of a deadlock.
 [[nodiscard]] std::string describe(const LoadStoreState& state, std::uint32_t sm);
