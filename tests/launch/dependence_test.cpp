@@ -1,5 +1,6 @@
 // Launches whose blocks or warps depend on each other, by the kernels of fixtures/dependent.cu, and launches that only
 // look as if they did.
+#include "launch/profile/dependence.hpp"
 #include "launch/prepared_launch.hpp"
 #include "launch/profile/profile.hpp"
 #include "machine/json.hpp"
@@ -11,9 +12,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -209,6 +212,38 @@ TEST_F(Dependence, ValuesOfOthersThatDecideNothingChangeNothing) {
     EXPECT_LT(large.sampled.size(), 6000U);
     EXPECT_EQ(large.sampled.front().instructions, small.sampled.front().instructions);
     EXPECT_THAT(predict::predict_launch(large, machine_, "h200").warnings, Not(Contains(HasSubstr("depend"))));
+}
+
+/// Words of one sector, of which block b counts in number b modulo `counters`.
+std::optional<gputomo::launch::Dependence> found_among(const sim::machine_code::MachineProgram& program,
+                                                       std::uint64_t blocks, std::uint64_t counters) {
+    const auto accesses = sim::machine_code::visible_accesses(program);
+    std::size_t atomic = 0;
+    while (!accesses.reads_global[atomic] || accesses.kind[atomic] != sim::machine_code::Visible::read_and_write)
+        ++atomic;
+    constexpr std::uint64_t kSector = 77;
+    SharedSectors shared;
+    const Sectors sector{kSector};
+    for (std::uint64_t block = 0; block < blocks; ++block) shared.add(block, std::array{&sector}, sector);
+    return find_dependence(program, shared.shared(), [&](std::uint64_t block, sim::machine_code::Observer& observer) {
+        observer.execute(atomic, 1, 1);
+        observer.access(sim::machine_code::Space::global, sim::machine_code::Access::atomic,
+                        kSector * kTouchedSectorBytes + 4 * (block % counters), 4);
+        return observer.end_block(block);
+    });
+}
+
+TEST_F(Dependence, CountersOfOneSectorAreToldApart) {
+    const auto next = buffer(4), out = buffer(4 << 20);
+    (void)profiled("queue", 2, 64, next, out, 2, 1);
+    const auto& program = prepared_->program();
+    for (const std::uint64_t counters : {1U, 2U, 4U, 8U}) {
+        const auto found = found_among(program, 64, counters);
+        ASSERT_TRUE(found) << counters;
+        EXPECT_EQ(found->reader % counters, found->writer % counters);
+        EXPECT_NE(found->reader, found->writer);
+    }
+    EXPECT_FALSE(found_among(program, 8, 8)) << "each block has a counter of its own";
 }
 
 }  // namespace

@@ -24,9 +24,9 @@ using ptx::Type;
 
 /// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
-/// Loads of a warp in the shorter section; the longer one has twice as many. An SM of an H200 holds up to 30 for each
-/// of its warps.
-constexpr int kLoads = 32;
+/// Loads of a warp in the shorter section; the longer one has twice as many. Two warps of an H200 have 20 each that wait.
+/// With more than 63 in flight, a warp waits for another reason: its dependence barriers count no further.
+constexpr int kLoads = 24;
 /// Passes over the code, of which the last one counts. The others warm the instruction caches.
 constexpr int kPasses = 3;
 constexpr int kLaunches = 3;

@@ -27,6 +27,10 @@ constexpr std::size_t kBlocksOfPairs = 24;
 /// Sectors whose bytes are compared. More would take longer than the blocks themselves.
 constexpr std::size_t kMostCompared = 4096;
 
+/// Readers of a sector that are kept behind the first two. Of nine blocks that each count in one of the eight words of
+/// a sector, two count in the same one.
+constexpr std::size_t kFurtherReaders = kTouchedSectorBytes / 4 - 1;
+
 /// Bytes of a sector that a block reads before it writes them, and those that it writes.
 struct BytesOfSector {
     std::uint32_t read = 0, written = 0;
@@ -102,20 +106,26 @@ std::optional<Dependence> dependence_at(std::uint64_t sector, const BytesOfBlock
 
 }  // namespace
 
-void SharedSectors::note(BlocksOf& blocks, std::uint64_t sector, std::uint64_t block) {
+bool SharedSectors::note(BlocksOf& blocks, std::uint64_t sector, std::uint64_t block) {
     Blocks& of = blocks.try_emplace(sector, Blocks{.first = {kNoBlock, kNoBlock}}).first->second;
     if (of.first[0] == kNoBlock)
         of.first[0] = block;
     else if (of.first[0] != block && of.first[1] == kNoBlock)
         of.first[1] = block;
     ++of.count;
+    return of.first[1] != kNoBlock && of.first[1] != block && of.first[0] != block;
 }
 
 void SharedSectors::add(std::uint64_t block, std::span<const Sectors* const> read, const Sectors& written) {
     if (readers_.size() + writers_.size() > kMostShared) return;
     for (const Sectors* const sectors : read)
-        for (const auto sector : *sectors) note(readers_, sector, block);
-    for (const auto sector : written) note(writers_, sector, block);
+        for (const auto sector : *sectors) {
+            if (!note(readers_, sector, block)) continue;
+            if (more_.size() >= kMostCompared && !more_.contains(sector)) continue;
+            auto& more = more_[sector];
+            if (more.size() < kFurtherReaders && (more.empty() || more.back() != block)) more.push_back(block);
+        }
+    for (const auto sector : written) (void)note(writers_, sector, block);
 }
 
 std::vector<SharedSector> SharedSectors::shared() const {
@@ -132,6 +142,7 @@ std::vector<SharedSector> SharedSectors::shared() const {
             sector_of.reader = readers.first[1];
             sector_of.writer = writers.first[0];
         }
+        if (const auto more = more_.find(sector); more != more_.end()) sector_of.more = more->second;
         shared.push_back(sector_of);
     }
     std::ranges::sort(shared, [](const SharedSector& a, const SharedSector& b) {
@@ -156,11 +167,18 @@ std::optional<Dependence> find_dependence(const sim::machine_code::MachineProgra
     // Pairs of blocks that are spread over the sectors; the most used sector comes first.
     const std::size_t step = std::max<std::size_t>(1, chosen.size() / kBlocksOfPairs);
     for (std::size_t i = 0; i < chosen.size() && bytes.size() + 2 <= kBlocksOfPairs; i += step) {
-        for (const auto block : {chosen[i].reader, chosen[i].writer}) {
+        const auto watch = [&](std::uint64_t block) {
             const auto [place, is_new] = bytes.try_emplace(block, accesses, watched);
             if (is_new) (void)execute(block, place->second);
-        }
+        };
+        watch(chosen[i].reader);
+        watch(chosen[i].writer);
         if (const auto found = dependence_at(chosen[i].sector, bytes)) return found;
+        for (const auto block : chosen[i].more) {
+            if (bytes.size() >= kBlocksOfPairs) break;
+            watch(block);
+            if (const auto found = dependence_at(chosen[i].sector, bytes)) return found;
+        }
     }
     for (const auto sector : watched)
         if (const auto found = dependence_at(sector, bytes)) return found;

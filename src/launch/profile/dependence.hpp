@@ -20,7 +20,8 @@ namespace gputomo::launch {
 /// A sector that one block reads and another one writes, perhaps at different bytes of it.
 struct SharedSector {
     std::uint64_t sector = 0, reader = 0, writer = 0;
-    std::uint64_t uses = 0;  ///< executed blocks that read it, and those that write it
+    std::uint64_t uses = 0;           ///< executed blocks that read it, and those that write it
+    std::vector<std::uint64_t> more;  ///< further readers of a sector that many blocks use, such as one of counters
 };
 
 /// Readers and writers of sectors among the executed blocks.
@@ -38,9 +39,11 @@ private:
         std::uint64_t count = 0;
     };
     using BlocksOf = std::unordered_map<std::uint64_t, Blocks>;
-    static void note(BlocksOf& blocks, std::uint64_t sector, std::uint64_t block);
+    /// Returns whether two other blocks have been noted before.
+    static bool note(BlocksOf& blocks, std::uint64_t sector, std::uint64_t block);
 
     BlocksOf readers_, writers_;
+    std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> more_;  ///< by sector: readers behind the first two
 };
 
 /// A block reads bytes that another one writes.
