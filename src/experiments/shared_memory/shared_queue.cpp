@@ -24,9 +24,11 @@ using ptx::Type;
 
 /// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
-/// Loads of a warp in the shorter section; the longer one has twice as many. Two warps of an H200 have 20 each that wait.
-/// With more than 63 in flight, a warp waits for another reason: its dependence barriers count no further.
-constexpr int kLoads = 24;
+/// Loads of a warp in the shorter section; the longer one has twice as many. Two warps of an H200 have 20 each that
+/// wait. With more than 63 in flight, a warp waits for another reason: its dependence barriers count no further.
+constexpr int kLoads = 30;
+/// Where more than this share of the loads still wait, the queues have room for all of them, and their size is open.
+constexpr double kNoneWaits = 0.9;
 /// Passes over the code, of which the last one counts. The others warm the instruction caches.
 constexpr int kPasses = 3;
 constexpr int kLaunches = 3;
@@ -52,8 +54,10 @@ ptx::KernelBuilder kernel_of(ptx::Target target) {
             k("bar.sync", 0);
             const Reg start = k.clock32();
             for (std::size_t i = 0; i < loads; ++i) k("ld.volatile.shared.u32", loaded[i], Mem{address});
-            k("sub.u32", spent[static_cast<std::size_t>(section)], k.clock32(), start);
-            for (std::size_t i = 0; i < loads; ++i) k("add.u32", sum, sum, loaded[i]);
+            const Reg end = k.clock32();
+            k("sub.u32", spent[static_cast<std::size_t>(section)], end, start);
+            // A factor that is read last keeps the compiler from waiting for data between the loads.
+            for (std::size_t i = 0; i < loads; ++i) k("mad.lo.u32", sum, loaded[i], end, sum);
         }
     });
     const Reg mine = k.element(times, k.special(ptx::SpecialRegister::tid_x), Bytes{12});
@@ -70,10 +74,10 @@ struct Issued {
 
     /// Cycles for which a load occupies the banks.
     [[nodiscard]] double served() const { return (longer - shorter) / (kLoads * warps); }
-    /// Loads that wait for the banks when the last one issues; the one that is served is none of them.
-    [[nodiscard]] double waiting() const {
-        return std::max(0.0, 2 * kLoads * warps - 1 - longer / std::max(served(), 1e-9));
-    }
+    /// Loads of the shorter section that wait for the banks when the last one issues, where each takes `cycles`. The
+    /// one that is served is none of them. (In the longer section, loads of one warp come to follow each other, which
+    /// takes an H200 longer.)
+    [[nodiscard]] double waiting(double cycles) const { return std::max(0.0, kLoads * warps - 1 - shorter / cycles); }
 };
 
 class Probe {
@@ -81,7 +85,7 @@ public:
     Probe(Context& context, std::int64_t stride, Outcome& outcome)
         : stride_(stride),
           kernel_(context.device, kernel_of(target_of(context.device)),
-                  {TimedCode{.operation = {"LDS", 4}, .counts = {kLoads, 2 * kLoads}, .companions = 1}}),
+                  {TimedCode{.operation = {"LDS", 4}, .counts = {kLoads, 2 * kLoads}, .together = true}}),
           times_(context.device, Bytes{kMostThreads * kWords * 4}) {
         add_code_checks(kernel_, outcome);
     }
@@ -128,22 +132,26 @@ Outcome measure(Context& context) {
     for (int warps = std::max(1, schedulers / 2); warps <= schedulers; ++warps) {
         context.progress(static_cast<double>(warps) / (schedulers + 1.0), fmt::format("{} warps", warps));
         found.push_back(probe.issue(warps));
-        const Issued& last = found.back();
-        trace.add_row(warps, last.shorter, last.longer, last.waiting());
     }
+    const double cycles = std::ranges::min(found, {}, &Issued::served).served();
+    if (cycles <= 0) return outcome;
+    for (const Issued& of : found) trace.add_row(of.warps, of.shorter, of.longer, of.waiting(cycles));
     outcome.traces.push_back(std::move(trace));
     const Issued &few = found.front(), &all = found.back();
-    if (few.served() <= 0 || all.served() <= 0) return outcome;
+    const double of_few = few.waiting(cycles), of_all = all.waiting(cycles);
+    if (of_few > kNoneWaits * kLoads * few.warps) {
+        outcome.warnings.push_back(fmt::format(
+            "no warp had to wait with {} loads from shared memory: its queues hold more than were tried", kLoads));
+        return outcome;
+    }
     // Each further warp brings the queue of its scheduler. What is left is the queue of the SM.
-    const double each =
-        found.size() > 1 ? (all.waiting() - few.waiting()) / (all.warps - few.warps) : all.waiting() / all.warps;
+    const double each = found.size() > 1 ? (of_all - of_few) / (all.warps - few.warps) : of_all / all.warps;
     const auto queue = static_cast<std::int64_t>(std::llround(std::max(0.0, each)));
     const auto rest = static_cast<double>(queue * all.warps);
-    const auto loads = queue == 0 ? 0 : static_cast<std::int64_t>(std::llround(std::max(0.0, all.waiting() - rest)));
+    const auto loads = queue == 0 ? 0 : static_cast<std::int64_t>(std::llround(std::max(0.0, of_all - rest)));
     const results::Evidence evidence{
         "shared_queue: loads of warps of different schedulers that have issued and wait for one bank", kConfidence,
-        fmt::format("{:.1f} wait where {} warps load, {:.1f} where {} do", few.waiting(), few.warps, all.waiting(),
-                    all.warps)};
+        fmt::format("{:.1f} wait where {} warps load, {:.1f} where {} do", of_few, few.warps, of_all, all.warps)};
     outcome.estimates.push_back(results::decided("shared.queue", queue, evidence));
     outcome.estimates.push_back(results::decided("shared.load_queue", loads, evidence));
     return outcome;

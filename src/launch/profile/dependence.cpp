@@ -27,8 +27,8 @@ constexpr std::size_t kBlocksOfPairs = 24;
 /// Sectors whose bytes are compared. More would take longer than the blocks themselves.
 constexpr std::size_t kMostCompared = 4096;
 
-/// Readers of a sector that are kept behind the first two. Of nine blocks that each count in one of the eight words of
-/// a sector, two count in the same one.
+/// Readers of a sector that are kept behind the first two. A sector has eight words, so that of nine blocks which count
+/// in one of its words each, two count in the same word.
 constexpr std::size_t kFurtherReaders = kTouchedSectorBytes / 4 - 1;
 
 /// Bytes of a sector that a block reads before it writes them, and those that it writes.
