@@ -87,16 +87,23 @@ public:
             fail(path, "found 0; expected a positive number");
     }
 
+    /// Numbers of a description, alone or in a list, are never negative. Those of time lie in the range of their unit.
     void sensible(const std::string& path, const FieldInfo& info, const Leaf& leaf) const {
         if (leaf.knowledge != Knowledge::known) return;
-        const auto* integer = std::get_if<std::int64_t>(&leaf.value);
-        const auto* real = std::get_if<double>(&leaf.value);
-        if (integer == nullptr && real == nullptr) return;
-        const double value = integer != nullptr ? static_cast<double>(*integer) : *real;
-        for (const auto& [unit, least, most] : kSensible)
-            // positive() reports a 0 where it is not allowed.
-            if (unit == info.unit && value != 0 && !(value >= least && value <= most))
+        const auto each = [&](const auto& values) {
+            for (const auto value : values) sensible(path, info.unit, static_cast<double>(value));
+        };
+        if (const auto* const integer = std::get_if<std::int64_t>(&leaf.value)) each(std::array{*integer});
+        if (const auto* const real = std::get_if<double>(&leaf.value)) each(std::array{*real});
+        if (const auto* const integers = std::get_if<std::vector<std::int64_t>>(&leaf.value)) each(*integers);
+        if (const auto* const reals = std::get_if<std::vector<double>>(&leaf.value)) each(*reals);
+    }
+
+    void sensible(const std::string& path, Unit unit, double value) const {
+        for (const auto& [ranged, least, most] : kSensible)
+            if (unit == ranged && !(value >= least && value <= most))
                 fail(path, fmt::format("found {} {}; expected {} to {}", value, unit_name(unit), least, most));
+        if (!(value >= 0)) fail(path, fmt::format("found {}; expected 0 or more", value));
     }
 
     void at_most(const std::string& path, const Integer& small, const std::string& limit_path,

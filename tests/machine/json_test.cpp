@@ -96,6 +96,32 @@ TEST(MachineJson, RefusesSizesThatDoNotMultiply) {
     EXPECT_THAT(error_of(to_json(machine)), HasSubstr("paths.global.caches: found \"l9\""));
 }
 
+TEST(MachineJson, RefusesNegativeNumbersAndRatesOfZero) {
+    const auto with_leaf = [](const std::string& path, const Value& value) {
+        Machine machine;
+        set_leaf(machine, path, {Knowledge::known, value, {}, {.source = "test"}});
+        try {
+            validate(machine, "--set");
+        } catch (const InputError& e) {
+            return std::string(e.what());
+        }
+        return std::string("no error");
+    };
+    EXPECT_THAT(with_leaf("topology.sms", std::int64_t{-132}),
+                HasSubstr("topology.sms: found -132; expected 0 or more"));
+    EXPECT_THAT(with_leaf("caches.l2.capacity", std::int64_t{-1}), HasSubstr("caches.l2.capacity: found -1"));
+    EXPECT_THAT(with_leaf("caches.l2.latency", std::int64_t{-5}),
+                HasSubstr("found -5 cycles; expected 0 to 1000000000"));
+    EXPECT_THAT(with_leaf("accesses.l2_store.partial_cost", -2.2), HasSubstr("found -2.2; expected 0 or more"));
+    EXPECT_THAT(with_leaf("accesses.l2_store.bytes_per_cycle", 0.0), HasSubstr("found 0 bytes/cycle; expected 1e-06"));
+    // Each number of a list counts, and one that is none.
+    EXPECT_THAT(with_leaf("paths.global.memory_latency_range", std::vector<std::int64_t>{-700, 700}),
+                HasSubstr("memory_latency_range: found -700 cycles"));
+    EXPECT_THAT(with_leaf("caches.l1.capacity_options", std::vector<std::int64_t>{65536, -1}), HasSubstr("found -1"));
+    EXPECT_THAT(with_leaf("memory.contention_limits", std::vector<double>{5349, 0}), HasSubstr("found 0 GB/s"));
+    EXPECT_EQ(with_leaf("caches.l2.latency", std::int64_t{0}), "no error");
+}
+
 TEST(MachineJson, KeepsAbsentAndUndecidedLeaves) {
     Machine machine;
     set_leaf(machine, "caches.l1.capacity", {Knowledge::absent, {}, {}, {.method = "chase"}});

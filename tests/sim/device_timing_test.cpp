@@ -181,6 +181,22 @@ TEST(SimulatedDevice, AnIllegalAddressNamesKernelThreadAndInstruction) {
     }
 }
 
+TEST(SimulatedDevice, AnAccessBeyondSharedMemorySaysHowToAskForMore) {
+    const auto gpu = make_device(small_machine(), {});
+    KernelBuilder k("dynamic", kTarget);
+    k.param(Type::u64, "out");
+    const Reg at = k.reg(Type::u32);
+    k("mov.u32", at, 2048);
+    k("st.shared.u32", Mem(at), 1);
+    try {
+        run(*gpu, k, 1, {}, {1});
+        FAIL() << "no error";
+    } catch (const DeviceError& e) {
+        EXPECT_THAT(e.what(), HasSubstr("illegal address 0x800 (4 bytes) of shared memory, of which the block has 0"));
+        EXPECT_THAT(e.what(), HasSubstr("--shared"));
+    }
+}
+
 TEST(SimulatedDevice, RefusesAnInstructionWhereAThreadReachesIt) {
     const auto gpu = make_device(small_machine(), {});
     const auto launch = [&](const std::string& instruction, std::uint32_t reaches) {

@@ -119,6 +119,8 @@ void resolve(const WarpInstruction& instruction, Space space, const DataSpaces& 
         const auto l = static_cast<std::size_t>(lane);
         const std::uint64_t address = data.addresses[l];
         data.bytes[l] = data_at(spaces, space, lane, address, bytes);
+        if (data.bytes[l] == nullptr && space == Space::shared)
+            throw beyond_shared_memory(lane, address, bytes, spaces.shared.size());
         if (data.bytes[l] == nullptr)
             throw LaneFault(lane, fmt::format("illegal address 0x{:x} ({} bytes)", address + window, bytes));
         if (address % bytes != 0)

@@ -28,7 +28,7 @@ SharedPlace shared_place(Warp& warp, std::uint64_t address, int lane) {
 
 std::byte* bytes_of(const SharedPlace& place, std::uint64_t bytes, int lane) {
     if (place.offset + bytes > place.block->shared.size())
-        throw LaneFault(lane, fmt::format("illegal address 0x{:x} of shared memory ({} bytes)", place.offset, bytes));
+        throw beyond_shared_memory(lane, place.offset, bytes, place.block->shared.size());
     return place.block->shared.data() + place.offset;
 }
 

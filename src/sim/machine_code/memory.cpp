@@ -77,6 +77,8 @@ std::byte* bytes_at(Warp& warp, Space space, Access access, std::uint64_t addres
     } else if (offset + bytes <= warp.local_bytes) {
         found = warp.local.data() + static_cast<std::uint64_t>(lane) * warp.local_bytes + offset;
     }
+    if (found == nullptr && space == Space::shared)
+        throw beyond_shared_memory(lane, offset, bytes, warp.block->shared.size());
     if (found == nullptr) throw LaneFault(lane, fmt::format("illegal address 0x{:x} ({} bytes)", address, bytes));
     if (address % bytes != 0)
         throw LaneFault(lane, fmt::format("misaligned address 0x{:x} ({} bytes)", address, bytes));

@@ -158,7 +158,7 @@ void check_shared(std::uint64_t address, const BlockState& block, std::uint64_t 
         throw LaneFault(0, fmt::format("misaligned address 0x{:x} in shared memory of a box; expected a multiple of {}",
                                        address, kSharedAlignment));
     if (address + bytes > block.shared.size())
-        throw LaneFault(0, fmt::format("illegal address 0x{:x} of shared memory ({} bytes)", address, bytes));
+        throw beyond_shared_memory(0, address, bytes, block.shared.size());
 }
 
 /// Refuses a box before its rows are listed: five dimensions of a damaged tensor map can have 10^12 of them.
