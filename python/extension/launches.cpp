@@ -111,8 +111,12 @@ HeldLaunch launch_of(nb::bytes code, const std::string& kernel, const std::strin
     }
     std::uint64_t generated = 0;  // different buffers have different contents
     for (const auto& [name, bytes, address, content] : buffers) {
-        launch.buffers.push_back(
-            {.name = name, .bytes = bytes, .address = address, .variable = {}, .fill = filler_of(content, generated)});
+        launch.buffers.push_back({.name = name,
+                                  .bytes = bytes,
+                                  .address = address,
+                                  .variable = {},
+                                  .fill = filler_of(content, generated),
+                                  .made_up = content.is_none() || nb::isinstance<nb::str>(content)});
         generated += bytes;
     }
     return {std::move(launch), nullptr};

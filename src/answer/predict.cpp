@@ -7,6 +7,7 @@
 #include "answer/simulate.hpp"
 #include "answer/summary.hpp"
 #include "launch/prepared_launch.hpp"
+#include "launch/profile/decisive_content.hpp"
 #include "predict/launch/l2_content.hpp"
 #include "predict/launch/launch_prediction.hpp"
 #include "sim/sm/sampling/sampling_plan.hpp"
@@ -123,7 +124,8 @@ Answer simulated_instead(const launch::Launch& launch, const Gpu& gpu, const lau
                               .time_limit = sampling.time_limit,
                               .sampling = sim::SamplingPlan{sampling.most_simulated},
                               .most_instructions = sampling.most_simulated,
-                              .caches = caches};
+                              .caches = caches,
+                              .warns_of_waits = false};
     try {
         Answer answer = simulate(launch, gpu, request);
         answer.time.interval.reset();  // the published errors are of other launches
@@ -181,6 +183,7 @@ Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sam
     fill_derived(answer, profile, gpu.machine);
     if (advising == Advising::tried && recorded_instructions(profile) <= kMostAdvised)
         answer.advice = advice_for(profile, gpu.machine, gpu.origin, content, answer.time.cycles);
+    if (auto decisive = launch::decisive_content(launch)) answer.warnings.push_back(*std::move(decisive));
     for (auto& warning : warnings_of(gpu, answer.time.cycles)) answer.warnings.push_back(std::move(warning));
     if (!launch.not_proven.empty())
         answer.warnings.push_back("the reduction of the capture may have changed the launch: " + launch.not_proven);

@@ -3,6 +3,7 @@
 #include "answer/published_errors.hpp"
 #include "answer/rates.hpp"
 #include "costs/atomic_units.hpp"
+#include "launch/profile/decisive_content.hpp"
 #include "sass/cubin.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/simulator.hpp"
@@ -79,6 +80,19 @@ void add_atomic_remarks(Answer& answer, const sim::Counters& counters, const mac
             100 * failed));
 }
 
+/// On an H200, launches whose blocks wait for each other took up to this many times the simulated time
+/// (docs/results/accuracy.md, class `dependent`).
+constexpr double kWaitingFactor = 2;
+
+void add_waits(Answer& answer, const sim::Counters& counters) {
+    if (counters.waits_at.empty()) return;
+    answer.time.interval.reset();  // the published errors are of other launches
+    answer.warnings.push_back(fmt::format(
+        "blocks wait for each other through memory ({}): the time between two looks at memory may differ from "
+        "the GPU's, and the launch may take up to {} times as long",
+        counters.waits_at, kWaitingFactor));
+}
+
 void place_textures(sim::SimulatedDevice& gpu, const launch::Launch& launch) {
     for (const launch::Texture& texture : launch.textures) gpu.texture_at(texture.handle, texture.object);
 }
@@ -152,7 +166,9 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
     fill_rates(answer, gpu.machine, [&](std::string_view type) { return flop_ceiling(gpu.machine, type); });
     answer.time.interval = interval_of(answer.time.cycles, Method::simulate, answer.gpu);
     add_atomic_remarks(answer, device->counters(), gpu.machine);
+    if (request.warns_of_waits) add_waits(answer, device->counters());
     for (auto& assumption : assumptions_of(gpu)) answer.assumptions.push_back(std::move(assumption));
+    if (auto decisive = launch::decisive_content(launch)) answer.warnings.push_back(*std::move(decisive));
     for (auto& warning : warnings_of(gpu, answer.time.cycles)) answer.warnings.push_back(std::move(warning));
     if (!launch.not_proven.empty())
         answer.warnings.push_back("the reduction of the capture may have changed the launch: " + launch.not_proven);

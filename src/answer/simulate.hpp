@@ -23,6 +23,7 @@ struct SimulationRequest {
     bool compares_results = false;  ///< which needs all blocks
     launch::Tolerance tolerance{};  ///< of that comparison
     CachesAtStart caches{};
+    bool warns_of_waits = true;  ///< of blocks for each other; false where another warning names them
     /// Sees memory after the launch, which needs all blocks.
     std::function<void(const launch::PlacedLaunch&)> after{};
 };

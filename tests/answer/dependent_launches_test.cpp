@@ -54,6 +54,24 @@ TEST_F(DependentLaunches, QueueIsPredictedFromBlocksThatShareItsPieces) {
     EXPECT_THAT(answer.assumptions, Contains(HasSubstr("all blocks were executed together")));
 }
 
+TEST_F(DependentLaunches, SimulationsThatWaitSaySoAndOthersDoNot) {
+    const auto simulated = [](const std::string& kernel) {
+        const auto capture = captured(kernel);
+        return simulate(launch::captured_launch(capture, capture.launches.front()), {machine_, "h200"}, {});
+    };
+    const auto says_so = Contains(HasSubstr("blocks wait for each other through memory"));
+    for (const auto* const kernel : {"polled_flag", "lock_in_memory", "grid_barriers", "cooperative_sync"}) {
+        const Answer answer = simulated(kernel);
+        EXPECT_THAT(answer.warnings, says_so) << kernel;
+        EXPECT_FALSE(answer.time.interval) << kernel;
+    }
+    // They read what other blocks write, and wait for nothing.
+    for (const auto* const kernel : {"work_queue", "last_block_sums", "atomic_sums"})
+        EXPECT_THAT(simulated(kernel).warnings, Not(says_so)) << kernel;
+    // The warning of a prediction that was simulated says it already.
+    EXPECT_THAT(predicted("polled_flag").warnings, Not(says_so));
+}
+
 TEST_F(DependentLaunches, WaitsAreSimulatedWithAWarningThatSaysWhy) {
     for (const auto* const kernel :
          {"chained_sums", "polled_flag", "lock_in_memory", "grid_barriers", "cooperative_sync"}) {

@@ -116,7 +116,8 @@ launch::Buffer buffer_of(const std::string& size_and_file, const std::string& wh
     const auto bytes = number<std::int64_t>(std::string_view(size_and_file).substr(0, colon), where);
     if (bytes <= 0) throw InputError(where + ": expected a positive number of bytes");
     launch::Buffer buffer{.name = where, .bytes = static_cast<std::uint64_t>(bytes)};
-    if (colon == std::string::npos) return buffer;
+    buffer.made_up = colon == std::string::npos;
+    if (buffer.made_up) return buffer;
     auto content = read_file(size_and_file.substr(colon + 1), "the content of a buffer", std::size_t{4} << 30);
     if (content.size() > static_cast<std::size_t>(bytes))
         throw InputError(

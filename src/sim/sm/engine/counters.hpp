@@ -4,6 +4,7 @@
 #include "sim/memory/counters.hpp"
 
 #include <cstdint>
+#include <string>
 
 namespace gputomo::sim {
 
@@ -16,6 +17,7 @@ struct Counters : MemoryCounters {
     std::uint64_t divergent_branches = 0;
     std::uint64_t swaps = 0;         ///< compare-and-swap requests of threads, in machine code
     std::uint64_t failed_swaps = 0;  ///< those that found another value than they expected
+    std::string waits_at;            ///< where machine code first waited for another block; empty: nowhere
 };
 
 }  // namespace gputomo::sim

@@ -134,6 +134,12 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
     const auto& file = units_.operands.file;
     for (double& slots : units_.load_store.spec.path_slots) slots = costs::slots_beside_others(slots, file);
     units_.load_store.spec.shared_slots = costs::slots_beside_others(units_.load_store.spec.shared_slots, file);
+    if (program_.uses_grid_barrier) counters_.waits_at = "the barrier of a cooperative grid";
+    if (shape_.sees_other_blocks) {
+        visible_ = machine_code::visible_accesses(program_);
+        watches_.reserve(blocks_.capacity());
+        while (watches_.size() < blocks_.capacity()) watches_.emplace_back(visible_);
+    }
     find_needs();
     find_accesses();
 }
@@ -179,6 +185,7 @@ void SassEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double 
     if (warp.in_block == 0) {
         barriers_complete_[warp.block].clear();
         waiters_[warp.block].clear();
+        if (!watches_.empty()) watches_[warp.block].start((setup_.launch.block.count() + kWarpSize - 1) / kWarpSize);
         const auto& threads = setup_.launch.block;
         state.program = &program_;
         state.constants = &constants_;
@@ -293,6 +300,7 @@ void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint
     }
     // A uniform instruction is performed once, and its guard holds for all lanes or none.
     step.execute(warp.state, step, step.uniform ? 1U : mask);
+    if (!watches_.empty()) watch(warp, step, at, step.uniform ? 1U : mask);
     switch (needs_[at].kind) {
         case SassKind::memory: return access_memory(warp, at, mask, now);
         case SassKind::constant: return access_constant(warp, step, at, mask, now);

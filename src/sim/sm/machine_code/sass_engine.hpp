@@ -6,6 +6,7 @@
 #include "sim/machine_code/flow.hpp"
 #include "sim/machine_code/paths.hpp"
 #include "sim/machine_code/program.hpp"
+#include "sim/machine_code/wait_watch.hpp"
 #include "sim/machine_code/warp.hpp"
 #include "sim/sm/engine/engine.hpp"
 #include "sim/sm/load_store/bulk_copies.hpp"
@@ -167,6 +168,10 @@ private:
     // ---- barriers (barriers.cpp)
     void meet_block(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
 
+    // ---- blocks that wait for each other (waits.cpp)
+    /// The warp has performed a step: looks whether it waits for what another block writes.
+    void watch(const Warp& warp, const Step& step, std::size_t at, std::uint32_t mask);
+
     /// Says where a lane failed, and why.
     [[nodiscard]] std::string failure(const Warp& warp, std::size_t at, int lane, const std::string& what) const;
     [[noreturn]] void fail(const Warp& warp, std::size_t at, int lane, const std::string& what) const;
@@ -183,6 +188,8 @@ private:
     /// By block and address in shared memory: when the last copy of a phase has arrived at the barrier there.
     std::vector<std::unordered_map<std::uint64_t, double>> barriers_complete_;
     std::vector<std::vector<Waiter>> waiters_;  ///< by block
+    machine_code::VisibleAccesses visible_;
+    std::vector<machine_code::WaitWatch> watches_;  ///< by block; empty where no code looks at what other blocks do
     std::deque<machine_code::ClusterState> clusters_;
     std::unordered_map<std::uint64_t, machine_code::ClusterState*> cluster_of_;  ///< by number in the grid
     std::vector<Warp> of_warps_;  ///< never grows beyond what is reserved, so references hold

@@ -1,0 +1,16 @@
+// Whether memory whose content nobody gave decides what a launch executes.
+#pragma once
+
+#include "launch/launch.hpp"
+
+#include <optional>
+#include <string>
+
+namespace gputomo::launch {
+
+/// Executes the first and the middle block with the launch's memory, and again with other numbers where its content is
+/// made up. Returns what differs, in words; nullopt where nothing does, where all content was given, and where the
+/// launch cannot be executed block by block. Throws InputError where the launch does not fit its code.
+[[nodiscard]] std::optional<std::string> decisive_content(const Launch& launch);
+
+}  // namespace gputomo::launch

@@ -1,0 +1,58 @@
+// Launches whose memory nobody gave: whether its content decides what they execute.
+#include "launch/profile/decisive_content.hpp"
+
+#include "units/file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gputomo::launch {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// A kernel of tests/answer/fixtures/advice.cu with `buffers` arrays of 4 MiB as its first arguments.
+Launch launch_of(const std::string& kernel, std::size_t buffers, bool made_up) {
+    Launch launch{.code = read_file(GPUTOMO_SOURCE_DIR "/tests/answer/fixtures/advice.cubin", "a cubin"),
+                  .kernel = kernel,
+                  .origin = {},
+                  .grid = {64},
+                  .block = {128},
+                  .results = {}};
+    for (std::size_t i = 0; i < buffers; ++i) {
+        launch.arguments.push_back({.offset = 8 * i, .bytes = std::vector<std::byte>(8), .buffer = i});
+        launch.buffers.push_back(
+            {.name = "array " + std::to_string(i), .bytes = 4 << 20, .address = {}, .made_up = made_up});
+    }
+    return launch;
+}
+
+TEST(DecisiveContent, IsNamedWhereItDecidesAddresses) {
+    const auto found = decisive_content(launch_of("counter", 2, true));
+    ASSERT_TRUE(found);
+    EXPECT_THAT(*found,
+                AllOf(HasSubstr("array 0"), HasSubstr("made up"), HasSubstr("block 0 accesses other addresses")));
+}
+
+TEST(DecisiveContent, IsNotNamedWhereItDecidesNothing) {
+    for (const auto* const kernel : {"rows", "copy", "bytes"})
+        EXPECT_FALSE(decisive_content(launch_of(kernel, 2, true))) << kernel;
+}
+
+TEST(DecisiveContent, GivenContentIsNotDoubted) { EXPECT_FALSE(decisive_content(launch_of("counter", 2, false))); }
+
+TEST(DecisiveContent, GeneratedNumbersAreComparedWithZeros) {
+    auto launch = launch_of("counter", 2, true);
+    launch.buffers[0].fill = [](std::span<std::byte> to) {
+        for (std::size_t i = 0; i < to.size(); i += 4) to[i] = static_cast<std::byte>(i / 4 % 2);
+    };
+    EXPECT_TRUE(decisive_content(launch));
+}
+
+}  // namespace
+}  // namespace gputomo::launch
