@@ -187,6 +187,8 @@ struct Path {
     Integer memory_latency;
     Integers memory_latency_range;
     Integers memory_latency_line_range;
+    Integer memory_far_extra;
+    Integer memory_far_request;
     Integer warp_latency;
     Real transaction_cost;
     Real access_interval;
@@ -220,6 +222,15 @@ struct Path {
                .doc = "[smallest, largest] memory_latency over lines, which lie at different distances; all latencies "
                       "between them are equally likely; mean over SMs (Volkov 2016, Table 6.6)"},
               self.memory_latency_line_range);
+        visit({.name = "memory_far_extra", .unit = Unit::cycles,
+               .doc = "cycles by which a load from DRAM takes longer where the line belongs to another partition of "
+                      "the last cache than the SM. memory_latency is the mean over all partitions, and "
+                      "memory_latency_line_range includes this difference"},
+              self.memory_far_extra);
+        visit({.name = "memory_far_request", .unit = Unit::cycles,
+               .doc = "the part of memory_far_extra that passes before the line's own partition asks DRAM. It is spared "
+                      "where an SM of that partition asks for the line earlier"},
+              self.memory_far_request);
         visit({.name = "warp_latency", .unit = Unit::cycles,
                .doc = "cycles of a dependent, coalesced load of a whole warp from DRAM, if it differs from that of "
                       "one thread (Volkov 2016, Table 6.2)",

@@ -1,10 +1,12 @@
-// How latencies of single reads from DRAM differ from their mean. A hash of the address decides, so that a simulation
+// How latencies of single reads from DRAM differ from their mean. Hashes of the address decide, so that a simulation
 // and a prediction are the same in every run.
 #pragma once
 
 #include "machine/caches.hpp"
 #include "units/scattered.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace gputomo::machine {
@@ -12,15 +14,54 @@ namespace gputomo::machine {
 /// Lines of one aligned block of this size are equally far away. A larger block would let more of the lines that a warp
 /// reads together have the same latency; 256 bytes are what GPUs keep together in a channel.
 inline constexpr std::uint64_t kVariationBytes = 256;
+/// Bytes that belong to one partition of the last cache together. An H200's lines change sides at multiples of 4 KiB.
+inline constexpr std::uint64_t kPartitionBytes = 4096;
 
-/// Cycles between the latencies of the nearest and the farthest line; 0 where they are not described as a pair.
-[[nodiscard]] inline double line_range(const Path& path) {
-    if (!path.memory_latency_line_range || path.memory_latency_line_range.value.size() != 2) return 0;
-    return static_cast<double>(path.memory_latency_line_range.value[1] - path.memory_latency_line_range.value[0]);
+/// What lines behind another partition of the last cache cost; all 0 where that is not described.
+struct FarMemory {
+    std::uint64_t partitions = 1;
+    double extra = 0;    ///< cycles by which a read takes longer than behind the SM's own partition
+    double request = 0;  ///< of these, those until DRAM is asked
+
+    /// Cycles by which the data come later to an SM of another partition than to one of the line's own, wherever the
+    /// request came from.
+    [[nodiscard]] double response() const { return extra - request; }
+    /// Cycles beyond the mean latency for an SM whose own partition the line belongs to, or does not.
+    [[nodiscard]] double beyond_mean(bool far) const {
+        const double share = 1 - 1 / static_cast<double>(partitions);
+        return extra * (far ? 1 - share : -share);
+    }
+};
+
+[[nodiscard]] inline FarMemory far_memory(const Path& path, const Cache& last) {
+    const std::int64_t partitions = last.partitions.value_or(1);
+    if (partitions < 2 || !path.memory_far_extra) return {};
+    const auto extra = static_cast<double>(*path.memory_far_extra);
+    return {.partitions = static_cast<std::uint64_t>(partitions),
+            .extra = extra,
+            .request = std::min(extra, static_cast<double>(path.memory_far_request.value_or(0)))};
 }
 
-/// Where a line lies between the nearest (-0.5) and the farthest one (0.5), in a memory whose channels are not
-/// described. Its latency is the mean plus this share of line_range().
+/// The partition that an address belongs to. Higher bits are folded in, so that rows of powers of two do not all belong
+/// to one.
+[[nodiscard]] constexpr std::uint64_t partition_of(std::uint64_t address, std::uint64_t partitions) {
+    const std::uint64_t piece = address / kPartitionBytes;
+    return (piece ^ (piece >> 5) ^ (piece >> 11)) % partitions;
+}
+
+/// Cycles between the latencies of the nearest and the farthest line of one partition; 0 where
+/// memory_latency_line_range is not described as a pair. That range has what another partition adds. Its square is
+/// twelve times the variance of latencies that are equally likely, and variances add up.
+[[nodiscard]] inline double line_range(const Path& path) {
+    if (!path.memory_latency_line_range || path.memory_latency_line_range.value.size() != 2) return 0;
+    const auto all =
+        static_cast<double>(path.memory_latency_line_range.value[1] - path.memory_latency_line_range.value[0]);
+    const auto extra = static_cast<double>(path.memory_far_extra.value_or(0));
+    return std::sqrt(std::max(0.0, all * all - 3 * extra * extra));  // half of the lines are extra / 2 beyond the mean
+}
+
+/// Where a line lies between the nearest (-0.5) and the farthest one (0.5) of its partition, in a memory whose channels
+/// are not described. Its latency is the mean plus this share of line_range().
 [[nodiscard]] constexpr double line_distance(std::uint64_t address) {
     // Steps in which latencies differ. With more of them, single latencies only lie closer together.
     constexpr std::uint64_t kPlaces = 16;

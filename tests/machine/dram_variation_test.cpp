@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <algorithm>
 #include <cstdint>
 
@@ -37,6 +39,43 @@ TEST(DramVariation, RangeIsZeroUnlessBothEndsAreDescribed) {
     EXPECT_DOUBLE_EQ(line_range(path), 0);
     path.memory_latency_line_range.set({440, 940});
     EXPECT_DOUBLE_EQ(line_range(path), 500);
+}
+
+TEST(DramVariation, RangeOfOnePartitionLacksWhatTheOtherAdds) {
+    Path path;
+    path.memory_latency_line_range.set({444, 946});
+    path.memory_far_extra.set(185);
+    // An H200's lines of one partition: a standard deviation of 113 to 128 cycles, and 138 to 154 of all.
+    EXPECT_NEAR(line_range(path) / std::sqrt(12), 112, 1);
+    path.memory_far_extra.set(400);
+    EXPECT_EQ(line_range(path), 0);
+}
+
+TEST(FarMemory, IsTheMeanLatencyOverPartitions) {
+    Path path;
+    Cache last;
+    path.memory_far_extra.set(180);
+    path.memory_far_request.set(70);
+    EXPECT_EQ(far_memory(path, last).extra, 0) << "one partition has nothing far";
+    last.partitions.set(2);
+    const FarMemory two = far_memory(path, last);
+    EXPECT_EQ(two.beyond_mean(true), 90);
+    EXPECT_EQ(two.beyond_mean(false), -90);
+    EXPECT_EQ(two.response(), 110);
+    last.partitions.set(4);
+    const FarMemory four = far_memory(path, last);
+    EXPECT_EQ(four.beyond_mean(true) - four.beyond_mean(false), 180);
+    EXPECT_EQ(3 * four.beyond_mean(true) + four.beyond_mean(false), 0);
+    path.memory_far_request.set(500);
+    EXPECT_EQ(far_memory(path, last).response(), 0) << "no answer arrives before it was sent";
+}
+
+TEST(FarMemory, PartitionsHaveEquallyManyPiecesOfEachPowerOfTwo) {
+    for (const std::uint64_t stride : {4096, 8192, 65536, 1 << 21}) {
+        int first = 0;
+        for (std::uint64_t i = 0; i < 4096; ++i) first += partition_of(i * stride, 2) == 0 ? 1 : 0;
+        EXPECT_NEAR(first, 2048, 256) << stride;
+    }
 }
 
 }  // namespace

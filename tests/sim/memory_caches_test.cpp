@@ -108,6 +108,49 @@ TEST(MemoryLatency, IsLongerInTheFarPartition) {
     EXPECT_EQ(far_hits, 32);
 }
 
+/// 6 SMs on two partitions of a cache, whose lines are 80 cycles apart in memory, 30 of them until DRAM is asked.
+machine::Machine with_far_memory() {
+    auto m = machine_with({{"l2", make_cache({.scope = "gpu", .ways = 64, .sets = 64, .latency = 200})}});
+    m.caches["l2"].partitions.set(2);
+    m.paths["global"].memory_far_extra.set(80);
+    m.paths["global"].memory_far_request.set(30);
+    return m;
+}
+
+TEST(FarMemory, IsBehindTheOtherPartition) {
+    Rig rig(with_far_memory());
+    int far = 0;
+    for (std::uint64_t page = 0; page < 64; ++page) {
+        const double first = rig.load(page << 12, 0), other = rig.load((page << 12) + 128, 5);
+        EXPECT_TRUE(first == 360 || first == 440) << first << "; the mean is 400";
+        EXPECT_EQ(first + other, 800) << "SM 5 sits at the other partition";
+        far += first == 440 ? 1 : 0;
+    }
+    EXPECT_EQ(far, 32);
+}
+
+TEST(FarMemory, IsNearerWhereAnSmOfTheOtherPartitionAsksToo) {
+    Rig rig(with_far_memory());
+    for (std::uint64_t page = 0; page < 16; ++page) {
+        const bool far_from_first = rig.load(page << 12, 0) == 440;
+        const std::uint32_t near = far_from_first ? 5 : 0, far = far_from_first ? 0 : 5;
+        const auto both = [&](std::uint64_t line, std::uint32_t first, std::uint32_t second, double later) {
+            rig.now += 100'000;
+            const auto done = [&](std::uint32_t sm, double at) {
+                return rig.memory->access({.address = (page << 12) + line * 128, .bytes = 4, .sm = sm}, at) - rig.now;
+            };
+            const double before = done(first, rig.now);
+            return std::pair(before, done(second, rig.now + later));
+        };
+        // The near SM asks DRAM, and the answer takes 50 of the 80 cycles to the other side.
+        EXPECT_EQ(both(1, near, far, 0), std::pair(360.0, 410.0));
+        EXPECT_EQ(both(2, near, far, 100), std::pair(360.0, 410.0));
+        // DRAM is asked 30 cycles after the far SM has, or earlier where the near SM asks before that.
+        EXPECT_EQ(both(3, far, near, 100), std::pair(440.0, 390.0));
+        EXPECT_EQ(both(4, far, near, 10), std::pair(440.0, 370.0));
+    }
+}
+
 TEST(CacheSharing, FollowsTheScope) {
     // After a first access by SM 0: which SMs hit? 6 SMs, TPCs of 3, CPCs of 2, GPCs of 4.
     for (const auto& [scope, hitting_sms] :

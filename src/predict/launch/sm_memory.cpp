@@ -54,14 +54,20 @@ double SmMemory::translation(const launch::TouchedLine& line, double now) {
     return waits;
 }
 
-double SmMemory::served(const launch::WarpAccess& access, const launch::TouchedLine& line, double now) {
+double SmMemory::served(const launch::WarpAccess& access, const launch::TouchedLine& line, double now, Twin& twin) {
     if (access.kind == launch::AccessKind::store) return store(line, now);
     if (access.kind == launch::AccessKind::atomic) return atomic(access, line, now) + translation(line, now);
-    return load(access, line, now) + translation(line, now);
+    twin.issue(now);
+    Arrival data = load(access, line, now, twin.lag(now));
+    const double waits = translation(line, now);
+    data.own += waits;
+    data.twin += waits;
+    twin.wait_for(data);
+    return data.own;
 }
 
-double SmMemory::load(const launch::WarpAccess& access, const launch::TouchedLine& line, double now) {
-    double done = now + rates_.l1_latency;
+Arrival SmMemory::load(const launch::WarpAccess& access, const launch::TouchedLine& line, double now, double lag) {
+    Arrival done{now + rates_.l1_latency, now + rates_.l1_latency + lag};
     std::uint32_t missing = 0;
     for (std::uint32_t sectors = line.sectors; sectors != 0; sectors &= sectors - 1) {
         const auto sector = static_cast<std::uint32_t>(std::countr_zero(sectors));
@@ -72,14 +78,21 @@ double SmMemory::load(const launch::WarpAccess& access, const launch::TouchedLin
             continue;
         }
         timeline_.l1_hit_bytes += launch::kTouchedSectorBytes;
-        done = std::max(done, *arrival);
+        if (*arrival > now) done.wait_for(on_the_way(granule_of(sector_number(line, sector)), *arrival, now, lag));
     }
     if (missing == 0) return done;
-    const double arrival = load_missing(line, missing, now);
+    const Arrival arrival = load_missing(line, missing, now, lag);
     if (!access.skips_near)
         for (; missing != 0; missing &= missing - 1)
-            l1_.insert(sector_number(line, static_cast<std::uint32_t>(std::countr_zero(missing))), arrival);
-    return std::max(done, arrival);
+            l1_.insert(sector_number(line, static_cast<std::uint32_t>(std::countr_zero(missing))), arrival.own);
+    done.wait_for(arrival);
+    return done;
+}
+
+Arrival SmMemory::on_the_way(std::uint64_t granule, double arrival, double now, double lag) const {
+    const auto known = later_for_twin_.find(granule);
+    const double later = known == later_for_twin_.end() ? lag : known->second;
+    return {arrival, std::max(arrival + later, now + lag)};
 }
 
 /// The bytes pass the SM's port, then its share of the GPU's bandwidth. There each byte counts as `weight` bytes.
@@ -92,21 +105,24 @@ double SmMemory::through(Server& port, Server& share, const Bandwidth& bandwidth
     return start;
 }
 
-double SmMemory::load_missing(const launch::TouchedLine& line, std::uint32_t missing, double now) {
+Arrival SmMemory::load_missing(const launch::TouchedLine& line, std::uint32_t missing, double now, double lag) {
     const double bytes = bytes_of(missing);
     timeline_.l2_read_bytes += bytes;
     const Granules granules = granules_of(line, missing);
     // The L2 takes as long for a part of a granule as for the whole one.
     const double weight = static_cast<double>(granules.count) * rates_.l2_granule / bytes;
-    return from_l2(granules, through(loads_, load_share_, rates_.loads, bytes, now, weight));
+    return from_l2(granules, through(loads_, load_share_, rates_.loads, bytes, now, weight), lag);
+}
+
+std::uint64_t SmMemory::granule_of(std::uint64_t sector) const {
+    return sector /
+           std::max<std::uint64_t>(1, static_cast<std::uint64_t>(rates_.l2_granule) / launch::kTouchedSectorBytes);
 }
 
 SmMemory::Granules SmMemory::granules_of(const launch::TouchedLine& line, std::uint32_t sectors) const {
-    const auto size =
-        std::max<std::uint64_t>(1, static_cast<std::uint64_t>(rates_.l2_granule) / launch::kTouchedSectorBytes);
     Granules granules;
     for (; sectors != 0; sectors &= sectors - 1) {
-        const auto number = sector_number(line, static_cast<std::uint32_t>(std::countr_zero(sectors))) / size;
+        const auto number = granule_of(sector_number(line, static_cast<std::uint32_t>(std::countr_zero(sectors))));
         if (granules.count == 0 || granules.number[granules.count - 1] != number)
             granules.number[granules.count++] = number;
     }
@@ -114,17 +130,17 @@ SmMemory::Granules SmMemory::granules_of(const launch::TouchedLine& line, std::u
 }
 
 /// When granules that the SM requests at `start` have arrived from the L2 or DRAM.
-double SmMemory::from_l2(const Granules& granules, double start) {
+Arrival SmMemory::from_l2(const Granules& granules, double start, double lag) {
     start = std::max(start, filling_.free);
-    double done = start + rates_.l2_latency;
+    Arrival done{start + rates_.l2_latency, start + rates_.l2_latency + lag};
     for (const std::uint64_t granule : std::span(granules.number).first(granules.count)) {
         if (const double* const arrival = l2_.find(granule)) {
-            done = std::max(done, *arrival);
+            if (*arrival > start) done.wait_for(on_the_way(granule, *arrival, start, lag));
             continue;
         }
-        const double arrival = fetch(granule, start);
-        l2_.insert(granule, arrival);
-        done = std::max(done, arrival);
+        const Arrival arrival = fetch(granule, start, lag);
+        l2_.insert(granule, arrival.own);
+        done.wait_for(arrival);
     }
     return done;
 }
@@ -132,10 +148,10 @@ double SmMemory::from_l2(const Granules& granules, double start) {
 /// When a granule arrives that is not in this SM's part of the L2: it is read for the first time, or was evicted.
 /// SMs that run the same code request a common granule at about the same time. One of them fetches it from DRAM,
 /// and all wait for it. This SM therefore books only its share of the fetch.
-double SmMemory::fetch(std::uint64_t granule, double now) {
+Arrival SmMemory::fetch(std::uint64_t granule, double now, double lag) {
     const bool again = !seen_.insert(granule).second;
-    if (!again && shares_.content != nullptr && shares_.content->holds(granule, rates_.l2_granule))
-        return now + rates_.l2_latency;
+    const Arrival hit{now + rates_.l2_latency, now + rates_.l2_latency + lag};
+    if (!again && shares_.content != nullptr && shares_.content->holds(granule, rates_.l2_granule)) return hit;
     const double share = again ? 1 : shares_.first_of_gpu;
     const double bytes = share * rates_.l2_granule;
     timeline_.dram_read_bytes += bytes;
@@ -147,12 +163,30 @@ double SmMemory::fetch(std::uint64_t granule, double now) {
     if (later_wave_) {
         // This SM waits for its share of the fetches. Blocks of earlier waves have brought the other granules to the
         // L2.
-        if (fetched_ < 1) return now + rates_.l2_latency;
+        if (fetched_ < 1) return hit;
         fetched_ -= 1;
     }
     const double writing = now > 0 ? std::min(1.0, written_back_ / now) : 0;
     const double distance = machine::line_distance(address) * rates_.memory_line_range;
-    return start + rates_.memory_latency + distance + rates_.write_delay * writing * scale_;
+    const double latency = start - now + rates_.memory_latency + distance + rates_.write_delay * writing * scale_;
+    Arrival arrival = from_memory(address, now, latency, lag, share);
+    arrival.own = std::max(arrival.own, hit.own);
+    arrival.twin = std::max(arrival.twin, hit.twin);
+    if (share < 1) later_for_twin_[granule] = arrival.twin - arrival.own;
+    return arrival;
+}
+
+/// The replayed SM belongs to the first partition, its twins to another one.
+Arrival SmMemory::from_memory(std::uint64_t address, double now, double latency, double lag, double share) const {
+    const machine::FarMemory& memory = rates_.far;
+    const bool far = machine::partition_of(address, memory.partitions) != 0;
+    const double alone = now + latency + memory.beyond_mean(far), chance = chance_of_twin(share);
+    if (chance == 0 || memory.extra == 0) return {alone, alone + lag};
+    // The earlier request makes DRAM read the line, and the data arrive on each side as far as that is.
+    const double asked = std::min(now + (far ? memory.request : 0), now + lag + (far ? 0 : memory.request));
+    const double near = asked + latency + memory.beyond_mean(false);
+    const Arrival together{near + (far ? memory.response() : 0), near + (far ? 0 : memory.response())};
+    return {chance * together.own + (1 - chance) * alone, chance * together.twin + (1 - chance) * (alone + lag)};
 }
 
 /// When the way through the L2, which reads of DRAM and stores share, begins to carry this SM's part of the bytes.
@@ -191,7 +225,7 @@ double SmMemory::atomic(const launch::WarpAccess& access, const launch::TouchedL
     if (shares_.atomics != nullptr) return at_unit(access, line, now);
     const double start = through(atomics_, atomic_share_, rates_.atomics, bytes, now);
     write_back(bytes, start);
-    return from_l2(granules_of(line, line.sectors), start);
+    return from_l2(granules_of(line, line.sectors), start, 0).own;
 }
 
 /// The unit is busy with the requests of all SMs meanwhile. The mean SM has its turn after half of them.
@@ -206,7 +240,7 @@ double SmMemory::at_unit(const launch::WarpAccess& access, const launch::Touched
     // The line is fetched while its unit still serves others. Booked at `start`, a long queue at the unit would keep
     // DRAM idle until then, because DRAM serves in the order of booking.
     if (!line.again) write_back(bytes, sent);
-    return std::max(start + rates_.l2_latency, from_l2(granules_of(line, line.sectors), sent));
+    return std::max(start + rates_.l2_latency, from_l2(granules_of(line, line.sectors), sent, 0).own);
 }
 
 double SmMemory::atomics_end() const {

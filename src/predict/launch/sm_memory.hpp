@@ -7,6 +7,7 @@
 #include "predict/launch/sm_rates.hpp"
 #include "predict/launch/sm_server.hpp"
 #include "predict/launch/sm_timeline.hpp"
+#include "predict/launch/twin.hpp"
 
 #include <array>
 #include <cstddef>
@@ -23,8 +24,8 @@ public:
     /// Adds the bytes that it moves to `timeline`.
     SmMemory(const SmRates& rates, const Shares& shares, double partial_store, Timeline& timeline);
 
-    /// When a line of an access that leaves the SM at `now` is done.
-    double served(const launch::WarpAccess& access, const launch::TouchedLine& line, double now);
+    /// When a line of an access that leaves the SM at `now` is done. `twin` is that of the warp.
+    double served(const launch::WarpAccess& access, const launch::TouchedLine& line, double now, Twin& twin);
     /// From now on, blocks of earlier waves have run on all SMs.
     void start_later_wave() { later_wave_ = true; }
     /// When the last store has left the SM.
@@ -38,17 +39,23 @@ public:
 private:
     double through(Server& port, Server& share, const Bandwidth& bandwidth, double bytes, double now,
                    double weight = 1) const;
-    double load(const launch::WarpAccess& access, const launch::TouchedLine& line, double now);
+    Arrival load(const launch::WarpAccess& access, const launch::TouchedLine& line, double now, double lag);
     /// These sectors are not in the L1.
-    double load_missing(const launch::TouchedLine& line, std::uint32_t missing, double now);
+    Arrival load_missing(const launch::TouchedLine& line, std::uint32_t missing, double now, double lag);
     /// The granules of the L2 that have these sectors of a line.
     struct Granules {
         std::array<std::uint64_t, launch::kTouchedLineBytes / launch::kTouchedSectorBytes> number{};
         std::size_t count = 0;
     };
     [[nodiscard]] Granules granules_of(const launch::TouchedLine& line, std::uint32_t sectors) const;
-    double from_l2(const Granules& granules, double now);
-    double fetch(std::uint64_t granule, double now);
+    [[nodiscard]] std::uint64_t granule_of(std::uint64_t sector) const;
+    Arrival from_l2(const Granules& granules, double now, double lag);
+    Arrival fetch(std::uint64_t granule, double now, double lag);
+    /// Data that are on their way since an earlier request, where the twin is `lag` cycles behind.
+    [[nodiscard]] Arrival on_the_way(std::uint64_t granule, double arrival, double now, double lag) const;
+    /// When DRAM, asked for a line at `now`, has sent it after `latency` cycles to an SM at the mean distance.
+    [[nodiscard]] Arrival from_memory(std::uint64_t address, double now, double latency, double lag,
+                                      double share) const;
     double through_fabric(double bytes, double now);
     double store(const launch::TouchedLine& line, double now);
     double behind_fill(const launch::TouchedLine& line, double now);
@@ -70,6 +77,7 @@ private:
     Server filling_;  ///< parts of the L2 that stores to lines on their way from DRAM block
     std::vector<Server> atomic_units_;
     std::unordered_set<std::uint64_t> seen_;
+    std::unordered_map<std::uint64_t, double> later_for_twin_;      ///< cycles, by granule that twins read, too
     std::vector<std::unordered_map<std::uint64_t, double>> pages_;  ///< by TLB: when each entry is there
     static constexpr double kNotYet = std::numeric_limits<double>::max();
     double translated_ = kNotYet;  ///< when the first access of the SM was translated

@@ -59,6 +59,7 @@ void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t s
         rates.l2_latency = static_cast<double>(*l2->latency);
         rates.l2_granule = static_cast<double>(l2->sector.value_or(32));
         rates.loads = {l2->sm_bytes_per_cycle.value_or(0), l2->bytes_per_cycle.value_or(0)};
+        rates.far = machine::far_memory(path->second, *l2);
         rates.l2_fabric = l2->fabric_bytes_per_cycle.value_or(0);
         rates.stores_block_fills = l2->filling_store.value_or("merges") == "blocks";
     }

@@ -5,6 +5,7 @@
 #include "costs/atomic_units.hpp"
 #include "costs/register_ports.hpp"
 #include "costs/shared_queue.hpp"
+#include "machine/dram_variation.hpp"
 #include "machine/machine.hpp"
 #include "predict/launch/read_only_path.hpp"
 
@@ -48,6 +49,7 @@ struct SmRates {
     double l1_bytes = 0, l1_latency = 0;        ///< beside the shared memory of the resident blocks
     double l2_bytes = 0, l2_granule = 32, l2_latency = 0;
     double memory_latency = 0, memory_line_range = 0;  ///< to a line at the mean distance, and from nearest to farthest
+    machine::FarMemory far;                            ///< what lines behind another partition of the L2 cost
     Bandwidth loads, stores, atomics;                  ///< at the L2
     std::optional<costs::AtomicUnits> atomic_units;
     /// The most bytes that are stored or come from DRAM in a cycle, together. 0: not described.

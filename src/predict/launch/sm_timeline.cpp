@@ -97,10 +97,12 @@ private:
 
     void release_if_complete(ReplayedBlock& block) {
         if (block.arrived.empty() || block.arrived.size() < block.running) return;
-        const double release = block.latest + rates_.barrier_latency;
+        const double release = block.latest.own + rates_.barrier_latency;
+        const double lag = block.latest.twin - block.latest.own;
         const auto released = std::exchange(block.arrived, {});
-        block.latest = 0;
+        block.latest = {};
         for (const auto index : released) {
+            warps_[index].twin.meet(lag);
             warps_[index].hold = std::max(warps_[index].hold, release);
             queue_next(index);
         }
@@ -264,7 +266,7 @@ private:
         for (const auto& line : std::span(trace.lines.data() + access.first, access.lines)) {
             const double bytes = std::popcount(line.sectors) * static_cast<double>(launch::kTouchedSectorBytes);
             const double leaves = bulk_.take(at, std::max(spec.piece, rate > 0 ? bytes / rate : 0) * scale_) + start;
-            done = std::max(done, memory_.served(access, line, leaves));
+            done = std::max(done, memory_.served(access, line, leaves, warp.twin));
             if (writes) warp.bulk_read = std::max(warp.bulk_read, leaves);
         }
         if (writes) warp.bulk_done = std::max(warp.bulk_done, done);
@@ -307,7 +309,7 @@ private:
             case launch::StepKind::block_barrier: {
                 warp.release(step, read, written);
                 ReplayedBlock& block = blocks_[warp.block];
-                block.arrive(index, at);
+                block.arrive(index, at, warp.twin.lag(at));
                 release_if_complete(block);
                 return;
             }
@@ -348,7 +350,7 @@ private:
             for (std::size_t i = 0; i < lines.size() && access.stage != launch::Stage::constants; ++i) {
                 const double leaves = first + cycles * static_cast<double>(i) / static_cast<double>(lines.size());
                 read = std::max(read, leaves);
-                const double there = memory_.served(access, lines[i], leaves) + later;
+                const double there = memory_.served(access, lines[i], leaves, warp.twin) + later;
                 first_word = i == 0 ? there : std::min(first_word, there);
                 done = std::max(done, there);
             }

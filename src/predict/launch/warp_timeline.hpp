@@ -4,6 +4,7 @@
 #include "costs/product_groups.hpp"
 #include "costs/returning_words.hpp"
 #include "launch/profile/launch_profile.hpp"
+#include "predict/launch/twin.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,6 +33,7 @@ struct ReplayedWarp {
     double memory_done = 0, copies_done = 0;
     double bulk_read = 0, bulk_done = 0;          ///< of bulk copies to global memory
     costs::ReturningWords returning;              ///< of its loads
+    Twin twin;                                    ///< on an SM of another partition of the L2
     std::uint64_t code_line = ~std::uint64_t{0};  ///< that its last instruction came from
 
     [[nodiscard]] const launch::WarpEvent& event() const { return (*events)[next]; }
@@ -64,7 +66,7 @@ struct ReplayedBlock {
     std::vector<PhaseWaiter> waiters;
     std::size_t running = 0;             ///< warps that have not ended
     std::vector<std::uint32_t> arrived;  ///< warps at the barrier
-    double latest = 0;                   ///< arrival at the barrier
+    Arrival latest;                      ///< at the barrier
     double start = 0;
 
     /// Counts the arrivals of all phases.
@@ -75,9 +77,9 @@ struct ReplayedBlock {
         return of[number];
     }
 
-    void arrive(std::uint32_t warp, double now) {
+    void arrive(std::uint32_t warp, double now, double lag) {
         arrived.push_back(warp);
-        latest = std::max(latest, now);
+        latest.wait_for({now, now + lag});
     }
 };
 

@@ -219,6 +219,12 @@ void Builder::build_path(std::size_t kind) {
     path.memory_latency =
         placement_.spread(*from.memory_latency, from.memory_latency_range, where + ".memory_latency_range");
     path.line_range = checked_line_range(from, where);
+    if (!cache_keys.empty() && path.caches.back()->scope == Scope::gpu)
+        path.far = machine::far_memory(from, machine_.caches.at(cache_keys.back()));
+    if (from.memory_far_extra &&
+        need_cycles(from.memory_far_extra, where + ".memory_far_extra") > 2 * *from.memory_latency)
+        reject(where + ".memory_far_extra", fmt::format("found {}", *from.memory_far_extra),
+               "less than twice memory_latency, which is the mean");
     if (from.page_window) {
         path.window = need_count(from.page_window, where + ".page_window", std::int64_t{1} << 62);
         path.window_penalty = need_cycles(from.page_window_penalty, where + ".page_window_penalty");

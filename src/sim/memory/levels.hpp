@@ -1,6 +1,7 @@
 // Caches, TLBs and paths of a machine, built from the description and connected.
 #pragma once
 
+#include "machine/dram_variation.hpp"
 #include "machine/machine.hpp"
 #include "sim/memory/outstanding.hpp"
 #include "sim/memory/placement.hpp"
@@ -54,6 +55,7 @@ struct MemoryPath {
     bool translates_after_first = false;
     std::vector<double> memory_latency;  ///< by SM
     double line_range = 0;               ///< cycles by which the farthest line of memory takes longer than the nearest
+    machine::FarMemory far;              ///< what lines behind another partition of the last cache cost
     std::uint64_t window = 0;            ///< bytes whose page entries are active at once; 0: all
     double window_penalty = 0;
     std::uint64_t active_window = ~std::uint64_t{0};

@@ -6,8 +6,6 @@
 namespace gputomo::sim {
 namespace {
 
-/// log2 of the bytes that share a partition of a cache; the hash of the pieces chooses the partition.
-constexpr int kPartitionShift = 12;
 /// log2 of the bytes of a line in a table of outstanding requests that belongs to no cache.
 constexpr int kTrackedLineShift = 7;
 
@@ -39,10 +37,11 @@ Time MemoryModel::queue(TransactionState& state, Server& server, double service,
 
 double MemoryModel::hit_latency(const CacheLevel& level, std::uint32_t sm, std::uint64_t physical) const {
     if (level.far_extra == 0) return level.latency[sm];
-    const std::uint64_t piece = physical >> kPartitionShift;
-    const std::uint64_t home = (piece ^ (piece >> 5) ^ (piece >> 11)) % level.partitions;
-    const std::uint64_t own = std::uint64_t{sm} * level.partitions / placement_.sms();
-    return level.latency[sm] + (home == own ? 0 : level.far_extra);
+    return level.latency[sm] + (is_far(level.partitions, sm, physical) ? level.far_extra : 0);
+}
+
+bool MemoryModel::is_far(std::uint64_t partitions, std::uint32_t sm, std::uint64_t physical) const {
+    return machine::partition_of(physical, partitions) != std::uint64_t{sm} * partitions / placement_.sms();
 }
 
 OutstandingTable::Slot MemoryModel::track(CacheLevel& level, std::size_t instance, const TransactionState& state,
@@ -89,13 +88,25 @@ Time MemoryModel::fetch_block(TransactionState& state, std::size_t depth, const 
         slot = track(level, instance, state, address >> tags.block_shift(), found.missing != 0, now);
     const Time hit = slot.start + state.penalty + latency;
     if (slot.replay) return hit;
-    Time done = std::max(hit, line.ready);
+    const machine::FarMemory& memory = state.path.far;
+    const bool last = memory.extra > 0 && depth + 1 == state.path.caches.size();
+    const bool far = last && is_far(memory.partitions, t.sm, range.physical);
+    // Nearer requests ask DRAM earlier, and what is on its way comes earlier then.
+    const Time asks = slot.start + state.penalty + (far ? memory.request : 0);
+    if (last && pending && asks < line.asked) {
+        line.ready -= line.asked - asks;
+        line.asked = asks;
+    }
+    const double response = far ? memory.response() : 0;
+    Time done = std::max(hit, line.ready + (pending ? response : 0));
     if (found.missing != 0) {
         const bool crosses = depth + 1 == state.path.near;
         done = descend(state, depth + 1, missing_range(range, address, found.missing, tags), slot.start, crosses);
-        if (pending) done = std::max(done, line.ready);
+        line.asked = asks;
+        const Time there = done - response;
+        if (pending) done = std::max(done, line.ready + response);
         line.pending = line.ready > slot.start ? line.pending | found.missing : found.missing;
-        line.ready = std::max(line.ready, done);
+        line.ready = std::max(line.ready, there);
     }
     if (!level.outstanding.empty()) level.outstanding[instance].release_at(slot.index, done);
     if (looks_ahead) fetch_ahead(state, depth, range, found.missing != 0 ? 1 : level.lines_ahead, slot.start);
@@ -124,7 +135,9 @@ Time MemoryModel::fetch(TransactionState& state, std::size_t depth, Range range,
         const auto wait = dram_.read(range.physical, static_cast<std::uint32_t>(range.bytes), now);
         const double own = wait.server != nullptr ? own_work(state, *wait.server, wait.service) : 0;
         const double waited = std::max(0.0, wait.delay - own);
-        const double distance = state.path.line_range > 0 ? dram_.distance(range.physical) * state.path.line_range : 0;
+        double distance = state.path.line_range > 0 ? dram_.distance(range.physical) * state.path.line_range : 0;
+        if (const machine::FarMemory& far = state.path.far; far.extra > 0)
+            distance += far.beyond_mean(is_far(far.partitions, state.transaction.sm, range.physical));
         return now + state.penalty + state.path.memory_latency[state.transaction.sm] + distance + waited;
     }
     const CacheLevel& level = *state.path.caches[depth];

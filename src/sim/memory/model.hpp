@@ -75,6 +75,8 @@ private:
     /// A miss in the cache before `depth`, or of a path without one, continues at `depth`.
     Time descend(TransactionState& state, std::size_t depth, Range range, Time now, bool crosses);
     [[nodiscard]] double hit_latency(const CacheLevel& level, std::uint32_t sm, std::uint64_t physical) const;
+    /// Whether an address belongs to another partition of the last cache than the SM.
+    [[nodiscard]] bool is_far(std::uint64_t partitions, std::uint32_t sm, std::uint64_t physical) const;
     OutstandingTable::Slot track(CacheLevel& level, std::size_t instance, const TransactionState& state,
                                  std::uint64_t block, bool missing, Time now);
 

@@ -21,10 +21,11 @@ public:
     /// One bit per sector of a block.
     using Sectors = std::uint32_t;
     struct Line {
-        double ready = 0;  ///< when the pending sectors are there
+        double ready = 0;  ///< when the pending sectors are there, for an SM of the line's own partition
         Sectors valid = 0;
         Sectors dirty = 0;
         Sectors pending = 0;  ///< sectors of the last fills, in flight until `ready`
+        double asked = 0;     ///< when DRAM was asked for the pending sectors
     };
     struct Found {
         Line* line = nullptr;       ///< null after a miss without allocation
