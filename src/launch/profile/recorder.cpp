@@ -31,11 +31,6 @@ AccessKind kind_of(Access access) {
     }
 }
 
-/// Asynchronous copies that pass the first cache by.
-bool skips_near(const sass::Instruction& instruction) {
-    return instruction.operation == Opcode::LDGSTS && instruction.value(sass::Modifier::bypass) == 0;
-}
-
 /// Whether the instruction hands on what an atomic found in memory.
 bool returns_value(const sim::machine_code::Step& step) { return step.destination.reg != sass::kZeroRegister; }
 
@@ -443,7 +438,7 @@ void Recorder::finish() {
     if (mask_ == 0) event.access = kNotExecuted;
     if (global_.count + shared_.count + local_.count + constant_.count > 0) {
         WarpAccess access{.kind = kind_of(global_.count > 0 ? global_.access : local_.access),
-                          .skips_near = skips_near(program_.steps[step_].instruction),
+                          .skips_near = sim::machine_code::skips_near(program_.steps[step_].instruction),
                           .atomic_class = sim::machine_code::atomic_class_of(program_.steps[step_]),
                           .lanes = static_cast<std::uint8_t>(std::popcount(mask_))};
         const Accessed& most = global_.count > 0 ? global_ : local_.count > 0 ? local_ : shared_;

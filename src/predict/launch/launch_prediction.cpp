@@ -51,8 +51,15 @@ public:
     LaunchPrediction predict() {
         fill_launch();
         fill_counts();
-        for (std::size_t i = 0; i < profile_.sms.size(); ++i)
-            results_.push_back(result_of(profile_.sms[i], blocks_of_sm(i)));
+        if (const auto whole = whole_waves()) {
+            const auto blocks = static_cast<std::size_t>(*whole) * profile_.resident_blocks;
+            for (const auto& sm : profile_.sms)
+                results_.push_back(result_of(std::span(sm).first(blocks), static_cast<double>(blocks)));
+            add_last_wave(blocks);
+        } else {
+            for (std::size_t i = 0; i < profile_.sms.size(); ++i)
+                results_.push_back(result_of(profile_.sms[i], blocks_of_sm(i)));
+        }
         fill_times();
         fill_bytes();
         fill_hot();
@@ -73,6 +80,67 @@ private:
         if (!profile_.blocks_of_sms.empty()) return profile_.blocks_of_sms[replayed];
         const std::uint64_t first = in_one_wave() ? profile_.sms[replayed].front().block : 0;
         return std::ceil((static_cast<double>(profile_.blocks) - static_cast<double>(first)) / rates_.sms);
+    }
+
+    /// Waves that fill the GPU, where a part of one follows and all blocks of these waves were recorded. nullopt
+    /// otherwise: after many waves, blocks that are left over fill gaps.
+    [[nodiscard]] std::optional<std::uint64_t> whole_waves() const {
+        const auto of_wave = static_cast<std::uint64_t>(rates_.sms) * profile_.resident_blocks;
+        if (!profile_.blocks_of_sms.empty() || of_wave == 0) return {};
+        const std::uint64_t whole = profile_.blocks / of_wave;
+        if (whole == 0 || whole > launch::kReplayedWaves || profile_.blocks % of_wave == 0) return {};
+        for (const auto& sm : profile_.sms)
+            if (sm.size() < whole * profile_.resident_blocks) return {};
+        return whole;
+    }
+
+    /// The blocks that are left over run on few SMs, with less contention.
+    void add_last_wave(std::size_t before) {
+        const auto resident = static_cast<double>(profile_.resident_blocks);
+        const double left = static_cast<double>(profile_.blocks) - static_cast<double>(before) * rates_.sms;
+        const double of_sm = blocks_end_together() ? std::min(left, resident) : std::ceil(left / rates_.sms);
+        const auto& first = profile_.sms.front();
+        const std::size_t wave = profile_.resident_blocks;
+        Shares shares = shares_of(std::span(first).first(before), 1);
+        shares.active_at_end = std::ceil(left / of_sm);
+        const auto last = last_blocks(before, static_cast<std::size_t>(of_sm));
+        const auto longer = [&] {
+            return replay_sm(profile_, rates_, shares, std::span(first).first(wave), last).cycles -
+                   replay_sm(profile_, rates_, shares, std::span(first).first(wave)).cycles;
+        };
+        last_wave_ = longer();
+        for (SmResult& result : results_)  // what is busy in the mean over all SMs
+            result.factor = static_cast<double>(profile_.blocks) / rates_.sms / static_cast<double>(before);
+        shares.contention = false;
+        last_wave_latency_ = longer();
+    }
+
+    /// Whether the blocks of an SM end within the time in which all blocks of a wave start, and those of different SMs
+    /// end. The first SM that is free then gets as many of the blocks that are left over as it holds. Otherwise all SMs
+    /// get one before one gets two.
+    [[nodiscard]] bool blocks_end_together() const {
+        double earliest = results_.front().replayed.cycles, latest = earliest, apart = 0;
+        for (const SmResult& result : results_) {
+            const auto& ends = result.replayed.ends;
+            earliest = std::min(earliest, ends.back());
+            latest = std::max(latest, ends.back());
+            apart = std::max(apart, ends.back() - ends[ends.size() - profile_.resident_blocks]);
+        }
+        return apart <= latest - earliest + rates_.block_interval * rates_.sms * profile_.resident_blocks;
+    }
+
+    /// Recorded blocks that stand for those left over: the latter as far as they were recorded, then blocks that ran
+    /// on other SMs.
+    [[nodiscard]] std::vector<const launch::BlockTrace*> last_blocks(std::size_t before, std::size_t count) const {
+        std::vector<const launch::BlockTrace*> last;
+        const auto add = [&](const launch::BlockTrace& block) {
+            if (last.size() < count) last.push_back(&block);
+        };
+        for (const auto& sm : profile_.sms)
+            for (const auto& block : std::span(sm).subspan(before)) add(block);
+        for (auto sm = profile_.sms.rbegin(); sm != profile_.sms.rend(); ++sm)
+            for (const auto& block : std::span(*sm).first(before)) add(block);
+        return last;
     }
 
     void fill_launch() {
@@ -192,11 +260,12 @@ private:
 
     void fill_times() {
         const double share = share_of_recorded();
-        to_.cycles = share * combined([](const SmResult& sm) { return sm.cycles; });
-        to_.latency_cycles = share * combined([](const SmResult& sm) { return sm.latency; });
+        to_.cycles = share * (combined([](const SmResult& sm) { return sm.cycles; }) + last_wave_);
+        to_.latency_cycles = share * (combined([](const SmResult& sm) { return sm.latency; }) + last_wave_latency_);
         end_after_longest();
-        to_.achieved_warps = std::min(to_.resident_warps, mean([](const SmResult& sm) {
-                                          return sm.cycles > 0 ? sm.replayed.warp_cycles * sm.factor / sm.cycles : 0;
+        to_.achieved_warps = std::min(to_.resident_warps, mean([this](const SmResult& sm) {
+                                          const double cycles = sm.cycles + last_wave_;
+                                          return cycles > 0 ? sm.replayed.warp_cycles * sm.factor / cycles : 0;
                                       }));
         to_.profiler_cycles = to_.cycles + rates_.profiler_cycles;
         to_.microseconds = to_.cycles / rates_.clock_ghz / 1000;
@@ -333,7 +402,8 @@ private:
     SmRates rates_;
     std::optional<AtomicLoad> atomics_;  ///< empty where the description knows no units for atomics
     std::vector<SmResult> results_;
-    bool ends_with_longest_ = false;  ///< a block takes longer than all others together
+    double last_wave_ = 0, last_wave_latency_ = 0;  ///< cycles of the blocks that whole_waves() leaves over
+    bool ends_with_longest_ = false;                ///< a block takes longer than all others together
     LaunchPrediction to_;
 };
 

@@ -24,7 +24,7 @@ public:
           shares_(shares),
           scale_(shares.contention ? 1 : 0),
           resident_(std::max<std::size_t>(1, profile.resident_blocks)),
-          memory_(rates, shares, profile.partial_store, timeline_),
+          memory_(rates, shares_, profile.partial_store, timeline_),
           code_(rates.code, static_cast<std::size_t>(rates.schedulers), scale_),
           constants_(rates.constants, static_cast<std::size_t>(rates.schedulers), scale_),
           issue_(static_cast<std::size_t>(rates.schedulers)),
@@ -35,9 +35,11 @@ public:
         timeline_.waited.assign(profile.steps.size(), 0);
     }
 
-    Timeline run(std::span<const launch::BlockTrace> blocks) {
-        blocks_.resize(blocks.size());
+    Timeline run(std::span<const launch::BlockTrace> blocks, std::span<const launch::BlockTrace* const> last) {
+        first_last_ = blocks.size();
+        blocks_.resize(blocks.size() + last.size());
         for (std::size_t i = 0; i < blocks.size(); ++i) blocks_[i].trace = &blocks[i];
+        for (std::size_t i = 0; i < last.size(); ++i) blocks_[blocks.size() + i].trace = last[i];
         while (next_block_ < std::min(resident_, blocks_.size())) start_block(0);
         while (running_ > 0) {
             if (queue_.empty() && !preferred_) release_stuck();
@@ -60,6 +62,7 @@ private:
         look_for_interruption();
         const auto index = static_cast<std::uint32_t>(next_block_++);
         if (next_block_ > resident_) memory_.start_later_wave();
+        if (next_block_ > first_last_) shares_.active_sms = shares_.active_at_end;
         ReplayedBlock& block = blocks_[index];
         // All SMs start blocks in turn.
         const double interval = rates_.block_interval * shares_.active_sms;
@@ -89,6 +92,7 @@ private:
         timeline_.warp_cycles += now - block.start;
         timeline_.cycles = std::max(timeline_.cycles, now);
         if (--block.running == 0) {
+            timeline_.ends.push_back(now);
             if (next_block_ < blocks_.size()) start_block(now + rates_.block_replacement);
         } else {
             release_if_complete(block);
@@ -419,7 +423,7 @@ private:
 
     const launch::LaunchProfile& profile_;
     const SmRates& rates_;
-    const Shares& shares_;
+    Shares shares_;
     double scale_;  ///< of the cycles for which something is busy: 0 where nothing ever is
     std::size_t resident_;
     Timeline timeline_;
@@ -439,14 +443,15 @@ private:
     std::optional<Next> preferred_;  ///< a warp that issues before those in the queue
     std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;
     std::size_t next_block_ = 0, running_ = 0;
+    std::size_t first_last_ = 0;  ///< number of the first of the last blocks
     std::uint32_t next_scheduler_ = 0;
 };
 
 }  // namespace
 
 Timeline replay_sm(const launch::LaunchProfile& profile, const SmRates& rates, const Shares& shares,
-                   std::span<const launch::BlockTrace> blocks) {
-    return Replay(profile, rates, shares).run(blocks);
+                   std::span<const launch::BlockTrace> blocks, std::span<const launch::BlockTrace* const> last) {
+    return Replay(profile, rates, shares).run(blocks, last);
 }
 
 }  // namespace gputomo::predict

@@ -24,6 +24,7 @@ struct Shares {
     const AtomicLoad* atomics = nullptr;  ///< of the grid; nullptr: the description knows no units for atomics
     AtomicShares atomic_shares;           ///< where `atomics` are given
     const L2Content* content = nullptr;   ///< of the L2 when the launch begins; nullptr: nothing
+    double active_at_end = 1;             ///< active_sms while the last blocks run that replay_sm() is given
     bool contention = true;  ///< false: units, bandwidths and issue slots are never busy, only latencies count
 };
 
@@ -43,6 +44,7 @@ struct Timeline {
     double cycles = 0;
     BusyCycles busy;
     Utilisation used;            ///< cycles at the highest rate, averaged over all SMs and their schedulers
+    std::vector<double> ends;    ///< of blocks, in the order in which they end
     double warp_cycles = 0;      ///< from the start of each block to the end of each of its warps, summed
     std::vector<double> waited;  ///< by step: cycles for which warps waited to issue it, summed over warps
     double l1_bytes = 0;         ///< that loads asked for, in sectors
@@ -60,9 +62,10 @@ inline constexpr const char *kIssue = "issue slots", *kRegisterPorts = "register
                             *kFilling = "stores to lines that are being fetched", *kDram = "DRAM",
                             *kBlockStarts = "starts of blocks";
 
-/// Runs `blocks` on one SM that holds `resident` of them at once. A warp issues its instructions in order, as their
-/// stall counts and dependence barriers say.
+/// Runs `blocks`, then the `last` ones, on one SM that holds as many of them at once as the profile says. A warp issues
+/// its instructions in order, as their stall counts and dependence barriers say.
 [[nodiscard]] Timeline replay_sm(const launch::LaunchProfile& profile, const SmRates& rates, const Shares& shares,
-                                 std::span<const launch::BlockTrace> blocks);
+                                 std::span<const launch::BlockTrace> blocks,
+                                 std::span<const launch::BlockTrace* const> last = {});
 
 }  // namespace gputomo::predict

@@ -391,6 +391,14 @@ bool sums_lanes(const Step& step) {
            step.instruction.form->row->modifiers.find(".POPC") != std::string_view::npos;
 }
 
+bool skips_near(const sass::Instruction& instruction) {
+    if (instruction.operation == Operation::LDGSTS) return instruction.value(Modifier::bypass) == 0;
+    if (!instruction.has(Modifier::load_order)) return false;
+    const auto order = sass::text_of(Modifier::load_order, instruction.value(Modifier::load_order));
+    return order.find("GPU") != std::string_view::npos || order.find("SYS") != std::string_view::npos ||
+           order.find("MMIO") != std::string_view::npos;
+}
+
 costs::AtomicClass atomic_class_of(const Step& step) {
     const bool is_atomic =
         step.instruction.operation == Operation::ATOM || step.instruction.operation == Operation::ATOMG ||

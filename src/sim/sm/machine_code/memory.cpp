@@ -34,15 +34,6 @@ AccessKind access_named(sass::Access access) {
     return AccessKind::load;
 }
 
-/// Loads that other threads' stores must be visible to are not served by the SM's own caches.
-bool skips_sm(const sass::Instruction& instruction) {
-    if (instruction.operation == Opcode::LDGSTS) return instruction.value(Modifier::bypass) == 0;
-    if (!instruction.has(Modifier::load_order)) return false;
-    const auto order = sass::text_of(Modifier::load_order, instruction.value(Modifier::load_order));
-    return order.find("GPU") != std::string_view::npos || order.find("SYS") != std::string_view::npos ||
-           order.find("MMIO") != std::string_view::npos;
-}
-
 bool accesses_barrier(const machine_code::Step& step) {
     return step.instruction.form->facts->what == sass::Class::shared_barrier;
 }
@@ -62,7 +53,7 @@ void SassEngine::find_accesses() {
                       .bytes = step.bytes,
                       .element_bytes = step.bytes,
                       .texture = machine_code::fetches_texels(step),
-                      .skips_near = skips_sm(instruction),
+                      .skips_near = machine_code::skips_near(instruction),
                       .uniform = step.uniform,
                       .atomic_class = machine_code::atomic_class_of(step),
                       .sums_lanes = machine_code::sums_lanes(step)};
@@ -228,7 +219,7 @@ bool reads_shared_state(const sass::Instruction& instruction) {
     const sass::Facts& facts = *instruction.form->facts;
     const bool reaches_global = facts.space == sass::MemorySpace::global || facts.space == sass::MemorySpace::generic;
     if (facts.what != sass::Class::memory || !reaches_global) return false;
-    if (facts.access == sass::Access::load) return skips_sm(instruction);
+    if (facts.access == sass::Access::load) return machine_code::skips_near(instruction);
     if (facts.access != sass::Access::atomic) return false;
     const auto operands = instruction.operands();
     const auto result = std::ranges::find(operands, sass::OperandKind::reg, &sass::Operand::kind);

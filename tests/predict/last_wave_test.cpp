@@ -1,0 +1,71 @@
+// Launches whose last blocks do not fill the GPU. An H200 placed them as the comments say
+// (docs/notes/2026-11-26-lines-that-all-sms-read.md).
+#include "predict/launch/launch_prediction.hpp"
+
+#include "machine/json.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace gputomo::predict {
+namespace {
+
+constexpr std::uint64_t kSms = 132;
+constexpr double kInterval = 16, kSteps = 400;
+
+/// Blocks of one warp, whose instructions need a unit that all blocks of an SM share. One block in `uneven` executes
+/// half of them.
+double cycles_of(std::uint64_t blocks, std::uint32_t resident, std::uint64_t uneven = 0) {
+    launch::LaunchProfile profile;
+    profile.kernel = "k";
+    profile.blocks = blocks;
+    profile.threads_of_block = 32;
+    profile.resident_blocks = resident;
+    profile.units = {{"sfu", true}};
+    profile.steps.assign(static_cast<std::size_t>(kSteps), {.unit = 0, .interval = kInterval, .stall = 1});
+    profile.executed.assign(profile.steps.size(), 1);
+    profile.threads.assign(profile.steps.size(), 32);
+    for (const std::uint64_t sm : {std::uint64_t{0}, kSms / 2, kSms - 1}) {
+        auto& of_sm = profile.sms.emplace_back();
+        for (std::uint64_t block = sm; block < blocks && of_sm.size() < 4 * resident; block += kSms) {
+            auto& trace = of_sm.emplace_back();
+            trace.block = block;
+            trace.warps.resize(1);
+            const bool half = uneven != 0 && of_sm.size() % uneven == 0;
+            for (std::uint32_t s = 0; s < profile.steps.size() / (half ? 2 : 1); ++s)
+                trace.warps[0].push_back({.step = s});
+            profile.sampled.push_back({.block = block, .instructions = static_cast<double>(trace.warps[0].size())});
+        }
+    }
+    static const auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json");
+    return predict_launch(profile, machine, "h200").cycles / (kInterval * kSteps);
+}
+
+TEST(LastWave, TakesAsLongAsItsBlocksAlone) {
+    EXPECT_NEAR(cycles_of(kSms, 1), 1, 0.1);
+    EXPECT_NEAR(cycles_of(kSms + 1, 1), 2, 0.1);
+    EXPECT_NEAR(cycles_of(kSms + 38, 1), 2, 0.1);
+    EXPECT_NEAR(cycles_of(2 * kSms, 1), 2, 0.1);
+    EXPECT_NEAR(cycles_of(2 * kSms + 36, 1), 3, 0.1);
+}
+
+TEST(LastWave, GoesToTheSmThatIsFreeAsOftenAsItHoldsBlocks) {
+    EXPECT_NEAR(cycles_of(2 * kSms, 2), 2, 0.1);
+    EXPECT_NEAR(cycles_of(2 * kSms + 1, 2), 3, 0.1);
+    // 18 SMs get two blocks each, and not 36 SMs one.
+    EXPECT_NEAR(cycles_of(2 * kSms + 36, 2), 4, 0.1);
+    EXPECT_NEAR(cycles_of(3 * kSms, 2), 4, 0.1);
+    EXPECT_NEAR(cycles_of(4 * kSms, 2), 4, 0.1);
+}
+
+TEST(LastWave, IsSpreadWhereBlocksOfAnSmEndApart) {
+    // One of two blocks ends after half of the time, and its place is the one that a block left over takes.
+    const double two = cycles_of(2 * kSms, 2, 2), more = cycles_of(2 * kSms + 36, 2, 2);
+    EXPECT_GT(more, two + 0.4);
+    EXPECT_LT(more, two + 1.2);
+}
+
+}  // namespace
+}  // namespace gputomo::predict
