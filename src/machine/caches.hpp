@@ -225,11 +225,13 @@ struct Path {
         visit({.name = "memory_far_extra", .unit = Unit::cycles,
                .doc = "cycles by which a load from DRAM takes longer where the line belongs to another partition of "
                       "the last cache than the SM. memory_latency is the mean over all partitions, and "
-                      "memory_latency_line_range includes this difference"},
+                      "memory_latency_line_range includes this difference",
+               .internal = "no experiment of a scan lets SMs of all partitions ask for one cold line"},
               self.memory_far_extra);
         visit({.name = "memory_far_request", .unit = Unit::cycles,
                .doc = "the part of memory_far_extra that passes before the line's own partition asks DRAM. It is spared "
-                      "where an SM of that partition asks for the line earlier"},
+                      "where an SM of that partition asks for the line earlier",
+               .internal = "no experiment of a scan lets SMs of all partitions ask for one cold line"},
               self.memory_far_request);
         visit({.name = "warp_latency", .unit = Unit::cycles,
                .doc = "cycles of a dependent, coalesced load of a whole warp from DRAM, if it differs from that of "

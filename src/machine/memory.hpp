@@ -200,6 +200,7 @@ struct Access {
     Integer sm_bytes_in_flight;
     Real bytes_per_cycle;
     Integer bytes_in_flight;
+    Integer sm_sectors_in_flight;
     Integer units;
     Integer unit_bytes;
     Real same_address_cycles;
@@ -223,6 +224,11 @@ struct Access {
         visit({.name = "bytes_in_flight", .unit = Unit::bytes,
                .doc = "bytes that each SM must have in flight for all SMs together to reach 90% of bytes_per_cycle"},
               self.bytes_in_flight);
+        visit({.name = "sm_sectors_in_flight", .unit = Unit::count,
+               .doc = "sectors of atomics that an SM can have in flight. Warps with more of them stay on their SM until "
+                      "the others are performed, also where they need no result",
+               .internal = "a profiler shows it, by how long SMs are active"},
+              self.sm_sectors_in_flight);
         visit({.name = "units", .unit = Unit::count,
                .doc = "units of the cache that perform atomics side by side, as the rate of scattered ones shows. Each "
                       "serves its part of the addresses"}, self.units);

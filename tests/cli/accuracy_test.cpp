@@ -104,5 +104,11 @@ TEST_F(AccuracyCommand, TheSimulatedGpuMayBeARecordedScan) {
     EXPECT_THAT(ran.out, HasSubstr("h100-scan-1.json.gz"));
 }
 
+TEST_F(AccuracyCommand, AnH100IsBuiltIn) {
+    const auto ran = predicted({"--device", "sim:h100"});
+    EXPECT_EQ(ran.code, 1) << "there is no capture, but the GPU was opened: " << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("sim:h100"));
+}
+
 }  // namespace
 }  // namespace gputomo::cli::testing

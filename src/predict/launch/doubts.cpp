@@ -36,6 +36,9 @@ constexpr double kNearCode = 32 * 1024, kFarCode = 2;
 constexpr double kConstantMisses = 1;
 /// Share of accesses that miss a TLB from which on the time changes by percents.
 constexpr double kTlbMisses = 0.05;
+/// The part of the predicted time that an H200 took for a launch whose SMs visit the same pages in different orders
+/// (`latency/tlb_reach` of suites/own.json). Each was predicted to wait for pages and lines that others had brought.
+constexpr double kBroughtByOthers = 0.7;
 /// Share of lines of local memory among all lines, and how far off spilled registers were on an H200.
 constexpr double kLocalShare = 0.1, kLocalFactor = 1.7;
 /// Share of stored lines that are written in part, and how far off they were on an H200.
@@ -176,9 +179,10 @@ Doubt beyond_tlb(const PredictedLaunch& launch) {
     const double misses = tlb_misses(launch.profile.sms.front(), static_cast<std::uint64_t>(*first->span), entries);
     if (misses < kTlbMisses || launch.rates.memory_latency <= 0) return {};
     return fmt::format(
-        "{:.0f}% of the accesses touch pages beyond the reach of an SM's TLB, and misses are not "
-        "predicted: the launch may take up to {:.1f} times as long",
-        100 * misses, 1 + misses * penalty / launch.rates.memory_latency);
+        "{:.0f}% of the accesses touch pages beyond the reach of an SM's TLB. The launch may take {} of the predicted "
+        "time where other SMs have brought the pages and lines before, and up to {:.1f} times as long where these "
+        "accesses miss, which is not predicted",
+        100 * misses, kBroughtByOthers, 1 + misses * penalty / launch.rates.memory_latency);
 }
 
 /// Spilled registers and arrays of threads.

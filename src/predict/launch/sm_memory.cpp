@@ -232,14 +232,26 @@ double SmMemory::atomic(const launch::WarpAccess& access, const launch::TouchedL
 double SmMemory::at_unit(const launch::WarpAccess& access, const launch::TouchedLine& line, double now) {
     const double bytes = bytes_of(line.sectors);
     const auto weight = static_cast<double>(line.asked) / bytes;
-    const double sent = through(atomics_, atomic_share_, rates_.atomics, bytes, now, weight);
+    const double sectors = bytes / launch::kTouchedSectorBytes;
+    double sent = through(atomics_, atomic_share_, rates_.atomics, bytes, now, weight);
+    // An SM has a limited number of them in flight.
+    if (rates_.atomics_in_flight > 0 && scale_ > 0)
+        for (; !atomics_in_flight_.empty() && atomic_sectors_in_flight_ + sectors > rates_.atomics_in_flight;
+             atomics_in_flight_.pop()) {
+            sent = std::max(sent, atomics_in_flight_.top().first);
+            atomic_sectors_in_flight_ -= atomics_in_flight_.top().second;
+        }
+    atomics_left_ = std::max(atomics_left_, sent);
     const std::size_t unit = shares_.atomics->unit_of(line);
     const double own = shares_.atomics->cycles(line, access.atomic_class);
     const double all = own * shares_.atomic_shares[unit];
-    const double start = atomic_units_[unit].take(sent, all * scale_) + (all - own) / 2 * scale_;
+    const double turn = atomic_units_[unit].take(sent, all * scale_), start = turn + (all - own) / 2 * scale_;
     // The line is fetched while its unit still serves others. Booked at `start`, a long queue at the unit would keep
     // DRAM idle until then, because DRAM serves in the order of booking.
     if (!line.again) write_back(bytes, sent);
+    // It is in flight until its unit takes it, half of the way to the L2 and back.
+    atomics_in_flight_.emplace(turn + rates_.l2_latency / 2, sectors);
+    atomic_sectors_in_flight_ += sectors;
     return std::max(start + rates_.l2_latency, from_l2(granules_of(line, line.sectors), sent, 0).own);
 }
 

@@ -12,9 +12,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <queue>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace gputomo::predict {
@@ -30,6 +33,8 @@ public:
     void start_later_wave() { later_wave_ = true; }
     /// When the last store has left the SM.
     [[nodiscard]] double stores_end() const { return std::max(stores_.free, store_share_.free); }
+    /// When the last atomic so far has left the SM.
+    [[nodiscard]] double atomics_left() const { return atomics_left_; }
     /// When the units have performed the atomics of all SMs.
     [[nodiscard]] double atomics_end() const;
     void fill_busy(BusyCycles& busy) const;
@@ -76,6 +81,9 @@ private:
     Server loads_, load_share_, stores_, store_share_, atomics_, atomic_share_, fabric_share_, dram_;
     Server filling_;  ///< parts of the L2 that stores to lines on their way from DRAM block
     std::vector<Server> atomic_units_;
+    using AtomicInFlight = std::pair<double, double>;  ///< when it is performed, and its sectors
+    std::priority_queue<AtomicInFlight, std::vector<AtomicInFlight>, std::greater<>> atomics_in_flight_;
+    double atomic_sectors_in_flight_ = 0, atomics_left_ = 0;
     std::unordered_set<std::uint64_t> seen_;
     std::unordered_map<std::uint64_t, double> later_for_twin_;      ///< cycles, by granule that twins read, too
     std::vector<std::unordered_map<std::uint64_t, double>> pages_;  ///< by TLB: when each entry is there

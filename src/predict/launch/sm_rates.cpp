@@ -108,6 +108,8 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     rates.stores = bandwidth_of(machine, "l2_store", rates.loads, rates.assumptions);
     rates.atomics = bandwidth_of(machine, "l2_atomic", rates.loads, rates.assumptions);
     rates.atomic_units = costs::atomic_units_of(machine);
+    if (const auto atomics = machine.accesses.find("l2_atomic"); atomics != machine.accesses.end())
+        rates.atomics_in_flight = static_cast<double>(atomics->second.sm_sectors_in_flight.value_or(0));
     rates.stores_block_fills = rates.stores_block_fills && rates.atomic_units;
     const auto& memory = machine.memory;
     rates.memory_bandwidth = needed(memory.read_bandwidth, "memory.read_bandwidth", origin) / rates.clock_ghz;

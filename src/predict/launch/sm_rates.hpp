@@ -52,6 +52,7 @@ struct SmRates {
     machine::FarMemory far;                            ///< what lines behind another partition of the L2 cost
     Bandwidth loads, stores, atomics;                  ///< at the L2
     std::optional<costs::AtomicUnits> atomic_units;
+    double atomics_in_flight = 0;  ///< sectors of one SM; 0: any number
     /// The most bytes that are stored or come from DRAM in a cycle, together. 0: not described.
     double l2_fabric = 0;
     bool stores_block_fills = false;  ///< a store to a line that is being fetched blocks the L2's part that serves it

@@ -140,8 +140,8 @@ private:
     /// Puts the warp into the queue with the time at which its next instruction can issue, or ends it.
     void queue_next(std::uint32_t index) {
         ReplayedWarp& warp = warps_[index];
-        // A warp ends without waiting for results that it does not use.
-        if (warp.next == warp.events->size()) return end_warp(index, warp.issued);
+        // A warp ends without waiting for results that it does not use, but not before its atomics have left the SM.
+        if (warp.next == warp.events->size()) return end_warp(index, std::max(warp.issued, warp.atomics_left));
         fetch(warp);
         const double when = warp.ready(profile_.steps[warp.event().step]);
         // Accesses keep the order of time, because all schedulers share what serves them.
@@ -358,6 +358,7 @@ private:
                 first_word = i == 0 ? there : std::min(first_word, there);
                 done = std::max(done, there);
             }
+            if (access.kind == launch::AccessKind::atomic) warp.atomics_left = memory_.atomics_left();
             if (access.kind == launch::AccessKind::store) warp.hold = std::max(warp.hold, done - rates_.store_queue);
         }
         if (access.returning > 0)
