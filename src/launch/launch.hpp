@@ -26,7 +26,7 @@ struct Buffer {
     bool is_array = false;  ///< of a texture, at an address that no GPU has
     /// Writes the content to `bytes` bytes that are zero. Empty where they stay zero.
     std::function<void(std::span<std::byte>)> fill;
-    /// Nobody said what the content is: zeros or generated numbers stand in for it.
+    /// The content is not known: zeros or generated numbers stand in for it.
     bool made_up = false;
 };
 

@@ -223,14 +223,14 @@ struct Path {
                       "between them are equally likely; mean over SMs (Volkov 2016, Table 6.6)"},
               self.memory_latency_line_range);
         visit({.name = "memory_far_extra", .unit = Unit::cycles,
-               .doc = "cycles by which a load from DRAM takes longer where the line belongs to another partition of "
-                      "the last cache than the SM. memory_latency is the mean over all partitions, and "
-                      "memory_latency_line_range includes this difference",
+               .doc = "cycles that a load from DRAM takes longer if its line belongs to another partition of the last "
+                      "cache than its SM. The mean over all partitions is memory_latency. The difference is part of "
+                      "memory_latency_line_range",
                .internal = "no experiment of a scan lets SMs of all partitions ask for one cold line"},
               self.memory_far_extra);
         visit({.name = "memory_far_request", .unit = Unit::cycles,
-               .doc = "the part of memory_far_extra that passes before the line's own partition asks DRAM. It is spared "
-                      "where an SM of that partition asks for the line earlier",
+               .doc = "the part of memory_far_extra that passes before the line's own partition asks DRAM. A load of "
+                      "an SM of that partition that comes earlier spares it",
                .internal = "no experiment of a scan lets SMs of all partitions ask for one cold line"},
               self.memory_far_request);
         visit({.name = "warp_latency", .unit = Unit::cycles,

@@ -19,16 +19,16 @@ inline constexpr std::uint64_t kPartitionBytes = 4096;
 
 /// What lines behind another partition of the last cache cost; all 0 where that is not described.
 struct FarMemory {
-    std::uint64_t partitions = 1;
-    double extra = 0;    ///< cycles by which a read takes longer than behind the SM's own partition
-    double request = 0;  ///< of these, those until DRAM is asked
+    std::uint64_t sides = 1;  ///< partitions
+    double extra = 0;         ///< cycles by which a read takes longer than behind the SM's own partition
+    double request = 0;       ///< of these, those until DRAM is asked
 
     /// Cycles by which the data come later to an SM of another partition than to one of the line's own, wherever the
     /// request came from.
     [[nodiscard]] double response() const { return extra - request; }
     /// Cycles beyond the mean latency for an SM whose own partition the line belongs to, or does not.
     [[nodiscard]] double beyond_mean(bool far) const {
-        const double share = 1 - 1 / static_cast<double>(partitions);
+        const double share = 1 - 1 / static_cast<double>(sides);
         return extra * (far ? 1 - share : -share);
     }
 };
@@ -37,7 +37,7 @@ struct FarMemory {
     const std::int64_t partitions = last.partitions.value_or(1);
     if (partitions < 2 || !path.memory_far_extra) return {};
     const auto extra = static_cast<double>(*path.memory_far_extra);
-    return {.partitions = static_cast<std::uint64_t>(partitions),
+    return {.sides = static_cast<std::uint64_t>(partitions),
             .extra = extra,
             .request = std::min(extra, static_cast<double>(path.memory_far_request.value_or(0)))};
 }
@@ -50,8 +50,8 @@ struct FarMemory {
 }
 
 /// Cycles between the latencies of the nearest and the farthest line of one partition; 0 where
-/// memory_latency_line_range is not described as a pair. That range has what another partition adds. Its square is
-/// twelve times the variance of latencies that are equally likely, and variances add up.
+/// memory_latency_line_range is not described as a pair. The described range includes the cycles that another partition
+/// adds. Its square is twelve times the variance of latencies that are equally likely, and variances add up.
 [[nodiscard]] inline double line_range(const Path& path) {
     if (!path.memory_latency_line_range || path.memory_latency_line_range.value.size() != 2) return 0;
     const auto all =

@@ -225,8 +225,8 @@ struct Access {
                .doc = "bytes that each SM must have in flight for all SMs together to reach 90% of bytes_per_cycle"},
               self.bytes_in_flight);
         visit({.name = "sm_sectors_in_flight", .unit = Unit::count,
-               .doc = "sectors of atomics that an SM can have in flight. Warps with more of them stay on their SM until "
-                      "the others are performed, also where they need no result",
+               .doc = "sectors of atomics that an SM can have in flight. Warps with more of them stay on their SM "
+                      "until the others are performed, also where they need no result",
                .internal = "a profiler shows it, by how long SMs are active"},
               self.sm_sectors_in_flight);
         visit({.name = "units", .unit = Unit::count,

@@ -1,4 +1,4 @@
-// Launches whose memory nobody gave: whether its content decides what they execute.
+// Launches with memory whose content is made up: whether it decides what they execute.
 #include "launch/profile/decisive_content.hpp"
 
 #include "units/file.hpp"

@@ -114,7 +114,7 @@ TEST(MachineJson, RefusesNegativeNumbersAndRatesOfZero) {
                 HasSubstr("found -5 cycles; expected 0 to 1000000000"));
     EXPECT_THAT(with_leaf("accesses.l2_store.partial_cost", -2.2), HasSubstr("found -2.2; expected 0 or more"));
     EXPECT_THAT(with_leaf("accesses.l2_store.bytes_per_cycle", 0.0), HasSubstr("found 0 bytes/cycle; expected 1e-06"));
-    // Each number of a list counts, and one that is none.
+    // Each number of a list is checked.
     EXPECT_THAT(with_leaf("paths.global.memory_latency_range", std::vector<std::int64_t>{-700, 700}),
                 HasSubstr("memory_latency_range: found -700 cycles"));
     EXPECT_THAT(with_leaf("caches.l1.capacity_options", std::vector<std::int64_t>{65536, -1}), HasSubstr("found -1"));

@@ -1,4 +1,4 @@
-// Whether memory whose content nobody gave decides what a launch executes.
+// Whether memory with made-up content decides what a launch executes.
 #pragma once
 
 #include "launch/launch.hpp"

@@ -179,9 +179,10 @@ Doubt beyond_tlb(const PredictedLaunch& launch) {
     const double misses = tlb_misses(launch.profile.sms.front(), static_cast<std::uint64_t>(*first->span), entries);
     if (misses < kTlbMisses || launch.rates.memory_latency <= 0) return {};
     return fmt::format(
-        "{:.0f}% of the accesses touch pages beyond the reach of an SM's TLB. The launch may take {} of the predicted "
-        "time where other SMs have brought the pages and lines before, and up to {:.1f} times as long where these "
-        "accesses miss, which is not predicted",
+        "{:.0f}% of the accesses touch pages beyond the reach of an SM's TLB. Where other SMs have brought the pages "
+        "and "
+        "lines before, the launch may take {} of the predicted time. Misses for want of entries are not predicted, and "
+        "may make it take up to {:.1f} times as long",
         100 * misses, kBroughtByOthers, 1 + misses * penalty / launch.rates.memory_latency);
 }
 

@@ -82,8 +82,8 @@ private:
         return std::ceil((static_cast<double>(profile_.blocks) - static_cast<double>(first)) / rates_.sms);
     }
 
-    /// Waves that fill the GPU, where a part of one follows and all blocks of these waves were recorded. nullopt
-    /// otherwise: after many waves, blocks that are left over fill gaps.
+    /// Waves that fill the GPU, where a part of one follows and all blocks of these waves were recorded. Returns
+    /// nullopt otherwise. After many waves, blocks that are left over fill gaps.
     [[nodiscard]] std::optional<std::uint64_t> whole_waves() const {
         const auto of_wave = static_cast<std::uint64_t>(rates_.sms) * profile_.resident_blocks;
         if (!profile_.blocks_of_sms.empty() || of_wave == 0) return {};

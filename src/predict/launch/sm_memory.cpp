@@ -179,7 +179,7 @@ Arrival SmMemory::fetch(std::uint64_t granule, double now, double lag) {
 /// The replayed SM belongs to the first partition, its twins to another one.
 Arrival SmMemory::from_memory(std::uint64_t address, double now, double latency, double lag, double share) const {
     const machine::FarMemory& memory = rates_.far;
-    const bool far = machine::partition_of(address, memory.partitions) != 0;
+    const bool far = machine::partition_of(address, memory.sides) != 0;
     const double alone = now + latency + memory.beyond_mean(far), chance = chance_of_twin(share);
     if (chance == 0 || memory.extra == 0) return {alone, alone + lag};
     // The earlier request makes DRAM read the line, and the data arrive on each side as far as that is.

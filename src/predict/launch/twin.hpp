@@ -42,8 +42,8 @@ private:
     Arrival latest_;  ///< of the accesses since issue() found that all data were there
 };
 
-/// The chance that an SM of another partition reads a line, too, where the SM is the first of all for this share of its
-/// lines: `1 / first` SMs read it, and each is as likely on either side.
+/// The chance that an SM of another partition reads a line, too. Where an SM is the first of all for the share `first`
+/// of its lines, `1 / first` SMs read each of them. Any of these is as likely on either side.
 [[nodiscard]] inline double chance_of_twin(double first) { return first >= 1 ? 0 : 1 - std::exp2(1 - 1 / first); }
 
 }  // namespace gputomo::predict

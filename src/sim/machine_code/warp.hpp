@@ -147,8 +147,8 @@ void read_fetch_operands(Step& step);
 [[nodiscard]] bool fetches_texels(const Step& step);
 /// What an atomic's time depends on; `integer` for other instructions.
 [[nodiscard]] costs::AtomicClass atomic_class_of(const Step& step);
-/// Whether a load of global memory is not served by the SM's own caches, because stores of other threads must be
-/// visible to it, or because an asynchronous copy passes them by.
+/// Whether a load of global memory is not served by the SM's own caches. Stores of other threads must be visible to it,
+/// or it is an asynchronous copy that passes them by.
 [[nodiscard]] bool skips_near(const sass::Instruction& instruction);
 /// Whether an atomic on shared memory counts the lanes of an address at once.
 [[nodiscard]] bool sums_lanes(const Step& step);

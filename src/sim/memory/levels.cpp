@@ -221,6 +221,9 @@ void Builder::build_path(std::size_t kind) {
     path.line_range = checked_line_range(from, where);
     if (!cache_keys.empty() && path.caches.back()->scope == Scope::gpu)
         path.far = machine::far_memory(from, machine_.caches.at(cache_keys.back()));
+    if (from.memory_far_request && *from.memory_far_request > from.memory_far_extra.value_or(0))
+        reject(where + ".memory_far_request", fmt::format("found {}", *from.memory_far_request),
+               "at most memory_far_extra, of which it is a part");
     if (from.memory_far_extra &&
         need_cycles(from.memory_far_extra, where + ".memory_far_extra") > 2 * *from.memory_latency)
         reject(where + ".memory_far_extra", fmt::format("found {}", *from.memory_far_extra),

@@ -90,7 +90,7 @@ Time MemoryModel::fetch_block(TransactionState& state, std::size_t depth, const 
     if (slot.replay) return hit;
     const machine::FarMemory& memory = state.path.far;
     const bool last = memory.extra > 0 && depth + 1 == state.path.caches.size();
-    const bool far = last && is_far(memory.partitions, t.sm, range.physical);
+    const bool far = last && is_far(memory.sides, t.sm, range.physical);
     // Nearer requests ask DRAM earlier, and what is on its way comes earlier then.
     const Time asks = slot.start + state.penalty + (far ? memory.request : 0);
     if (last && pending && asks < line.asked) {
@@ -137,7 +137,7 @@ Time MemoryModel::fetch(TransactionState& state, std::size_t depth, Range range,
         const double waited = std::max(0.0, wait.delay - own);
         double distance = state.path.line_range > 0 ? dram_.distance(range.physical) * state.path.line_range : 0;
         if (const machine::FarMemory& far = state.path.far; far.extra > 0)
-            distance += far.beyond_mean(is_far(far.partitions, state.transaction.sm, range.physical));
+            distance += far.beyond_mean(is_far(far.sides, state.transaction.sm, range.physical));
         return now + state.penalty + state.path.memory_latency[state.transaction.sm] + distance + waited;
     }
     const CacheLevel& level = *state.path.caches[depth];
