@@ -39,7 +39,7 @@ endif()
 
 file(GLOB gputomo_python_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/extension/*.cpp)
 nanobind_add_module(gputomo_python STABLE_ABI NB_STATIC ${gputomo_python_sources})
-target_link_libraries(gputomo_python PRIVATE gputomo_answer gputomo_launch gputomo_machine gputomo_scan gputomo_options)
+target_link_libraries(gputomo_python PRIVATE gputomo_answer gputomo_pages gputomo_launch gputomo_machine gputomo_scan gputomo_options)
 gputomo_older_glibc(gputomo_python)
 # Symbols of the static libraries stay within the extension: other extensions have their own of the same names.
 target_link_options(gputomo_python PRIVATE -Wl,--exclude-libs,ALL)

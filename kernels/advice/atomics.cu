@@ -19,8 +19,9 @@ extern "C" __global__ void atomics_advised(float* sums, const float* numbers) {
     atomicAdd(sums + threadIdx.x, sum);
 }
 
-static suite::Entry base("atomics",
-                         [] { atomics<<<kNumbers / 256, 256>>>(suite::zeros<float>(4), suite::zeros<float>(kNumbers)); });
+static suite::Entry base("atomics", [] {
+    atomics<<<kNumbers / 256, 256>>>(suite::zeros<float>(4), suite::zeros<float>(kNumbers));
+});
 static suite::Entry advised("atomics_advised", [] {
     atomics_advised<<<kNumbers / 256, 256>>>(suite::zeros<float>(4), suite::zeros<float>(kNumbers));
 });

@@ -15,9 +15,8 @@ extern "C" __global__ void chained_arithmetic_advised(float* out, float factor, 
     out[blockIdx.x * blockDim.x + threadIdx.x] = sums[0] + sums[1] + sums[2] + sums[3];
 }
 
-static suite::Entry base("chained_arithmetic", [] {
-    chained_arithmetic<<<132, 128>>>(suite::zeros<float>(132 * 128), 0.5f, 16384);
-});
+static suite::Entry base("chained_arithmetic",
+                         [] { chained_arithmetic<<<132, 128>>>(suite::zeros<float>(132 * 128), 0.5f, 16384); });
 static suite::Entry advised("chained_arithmetic_advised", [] {
     chained_arithmetic_advised<<<132, 128>>>(suite::zeros<float>(132 * 128), 0.5f, 16384);
 });

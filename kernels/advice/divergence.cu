@@ -27,6 +27,5 @@ extern "C" __global__ void divergence_advised(float* out, float factor, int roun
 }
 
 static suite::Entry base("divergence", [] { divergence<<<1056, 256>>>(suite::zeros<float>(1056 * 256), 0.5f, 128); });
-static suite::Entry advised("divergence_advised", [] {
-    divergence_advised<<<1056, 256>>>(suite::zeros<float>(1056 * 256), 0.5f, 128);
-});
+static suite::Entry advised("divergence_advised",
+                            [] { divergence_advised<<<1056, 256>>>(suite::zeros<float>(1056 * 256), 0.5f, 128); });

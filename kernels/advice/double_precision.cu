@@ -13,16 +13,13 @@ static __device__ void evaluate(float* out, Real step, int rounds) {
     out[thread] = static_cast<float>(sum);
 }
 
-extern "C" __global__ void double_precision(float* out, float step, int rounds) {
-    evaluate<double>(out, step, rounds);
-}
+extern "C" __global__ void double_precision(float* out, float step, int rounds) { evaluate<double>(out, step, rounds); }
 extern "C" __global__ void double_precision_advised(float* out, float step, int rounds) {
     evaluate<float>(out, step, rounds);
 }
 
-static suite::Entry base("double_precision", [] {
-    double_precision<<<528, 256>>>(suite::zeros<float>(528 * 256), 0.001f, 256);
-});
+static suite::Entry base("double_precision",
+                         [] { double_precision<<<528, 256>>>(suite::zeros<float>(528 * 256), 0.001f, 256); });
 static suite::Entry advised("double_precision_advised", [] {
     double_precision_advised<<<528, 256>>>(suite::zeros<float>(528 * 256), 0.001f, 256);
 });

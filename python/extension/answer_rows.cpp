@@ -130,7 +130,12 @@ static nb::dict rows_of(const Roofline& roofline) {
 }
 
 static nb::dict rows_of(const Advice::Instruction& instruction) {
-    return Rows().row("address_bytes", instruction.address).row("text", instruction.text).dict();
+    return Rows()
+        .row("address_bytes", instruction.address)
+        .row("text", instruction.text)
+        .row("file", instruction.source ? std::optional(instruction.source->at.file) : std::nullopt)
+        .row("line", instruction.source ? std::optional(instruction.source->at.line) : std::nullopt)
+        .dict();
 }
 
 static nb::dict rows_of(const Advice& advice) {
@@ -153,13 +158,43 @@ static nb::dict rows_of(const Sensitivity& sensitivity) {
         .dict();
 }
 
-static nb::dict rows_of(const HotInstruction& hot) {
+/// Cycles by the name of the reason, most first.
+static nb::dict dict_of(const costs::StallCycles& cycles) {
+    nb::dict dict;
+    for (const auto stall : by_cycles(cycles)) {
+        const auto name = name_of(stall);
+        dict[nb::str(name.data(), name.size())] = cycles[static_cast<std::size_t>(stall)];
+    }
+    return dict;
+}
+
+static nb::dict rows_of(const Instruction& one) {
     return Rows()
-        .row("address_bytes", hot.address)
-        .row("text", hot.text)
-        .row("executed", hot.executed)
-        .row("share_of_wait", hot.share_of_wait)
+        .row("address_bytes", one.address)
+        .row("text", one.text)
+        .row("file", one.source ? std::optional(one.source->at.file) : std::nullopt)
+        .row("line", one.source ? std::optional(one.source->at.line) : std::nullopt)
+        .row("executed", one.executed)
+        .row("share_of_wait", one.share_of_wait)
+        .row("waits_for_bytes", one.waits_for)
+        .row("stall_cycles", dict_of(one.cycles))
         .dict();
+}
+
+static nb::dict rows_of(const LineCost& line) {
+    return Rows()
+        .row("file", line.at.file)
+        .row("line", line.at.line)
+        .row("executed", line.executed)
+        .row("share_of_wait", line.share_of_wait)
+        .row("stall_cycles", dict_of(line.cycles))
+        .dict();
+}
+
+static std::vector<Instruction> hot_of(const Answer& answer) {
+    std::vector<Instruction> hot;
+    for (const auto* const one : costliest(answer.instructions)) hot.push_back(*one);
+    return hot;
 }
 
 }  // namespace gputomo::answer
@@ -208,7 +243,10 @@ nanobind::dict rows_of(const answer::Answer& answer) {
         .row("byte_rates", answer.byte_rates)
         .row("roofline", answer.roofline)
         .row("summary", answer.summary)
-        .row("hot", answer.hot)
+        .row("stall_cycles", answer::dict_of(stalls_of(answer.instructions)))
+        .row("hot", hot_of(answer))
+        .row("instructions", answer.instructions)
+        .row("lines", lines_of(answer.instructions))
         .row("advice", answer.advice)
         .row("sensitivity", answer.sensitivity)
         .row("differences", answer.differences)

@@ -7,6 +7,7 @@
 #include "answer_rows.hpp"
 #include "interruption.hpp"
 #include "launches.hpp"
+#include "pages/answer_page.hpp"
 #include "rows.hpp"
 #include "units/error.hpp"
 
@@ -36,12 +37,13 @@ CachesAtStart caches_of(const std::optional<std::string>& word, bool also_warm) 
     return caches;
 }
 
-/// The answer, and the same as the text and the JSON of the command line.
+/// The answer, the same as the text and the JSON of the command line, and the compact part of its page.
 nb::dict rows_with_texts(const Answer& answer) {
     auto rows = rows_of(answer);
     rows["text"] = object_of(answer::answer_text(answer));
     rows["json"] =
         object_of(answer::answer_json(answer).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    rows["html"] = object_of(pages::compact_html(answer));
     return rows;
 }
 

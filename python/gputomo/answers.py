@@ -11,8 +11,9 @@ import functools
 import json
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 from ._frames import Columns, to_arrow, to_pandas, to_polars
@@ -26,10 +27,11 @@ __all__ = [
     "Bound",
     "CacheAccesses",
     "Coverage",
-    "HotInstruction",
+    "Instruction",
     "Interval",
     "LaunchShape",
     "Limiter",
+    "Line",
     "NumberDifference",
     "Occupancy",
     "Rate",
@@ -229,6 +231,9 @@ class AdvisedInstruction:
     address_bytes: int
     """From the kernel's first instruction."""
     text: str
+    file: str | None
+    """The source file that it comes from; None where the code does not say."""
+    line: int | None
 
 
 @dataclass(frozen=True)
@@ -261,16 +266,37 @@ class Sensitivity:
 
 
 @dataclass(frozen=True)
-class HotInstruction:
-    """An instruction that the warps execute often or wait for long."""
+class Instruction:
+    """A machine instruction that the launch executes."""
 
     address_bytes: int
     """From the kernel's first instruction."""
     text: str
+    file: str | None
+    """The source file that it comes from; None where the code does not say."""
+    line: int | None
     executed: float
     """By warps of the whole grid."""
     share_of_wait: float
-    """Of the warps' time, from 0 to 1, that passed before it issued."""
+    """Of the cycles of all warps, from 0 to 1, that passed here."""
+    waits_for_bytes: int | None
+    """Address of the instruction whose result it waits for most."""
+    stall_cycles: Mapping[str, float]
+    """Cycles of the warps by a profiler's reason, such as `long_scoreboard`, most first. `selected` is no stall."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """What the instructions of one source line cost together."""
+
+    file: str
+    line: int
+    executed: float
+    """Instructions of warps of the whole grid."""
+    share_of_wait: float
+    """Of the cycles of all warps, from 0 to 1."""
+    stall_cycles: Mapping[str, float]
+    """As in `Instruction`."""
 
 
 @dataclass(frozen=True)
@@ -326,8 +352,14 @@ class Answer:
     roofline: Roofline
     summary: str
     """What takes the time, in a few sentences."""
-    hot: tuple[HotInstruction, ...]
-    """Longest waits first; empty where they were not found."""
+    stall_cycles: Mapping[str, float]
+    """Cycles of all warps by a profiler's reason, most first. Empty where no machine code was executed."""
+    hot: tuple[Instruction, ...]
+    """The dozen instructions at which warps spend most cycles."""
+    instructions: tuple[Instruction, ...]
+    """All that are executed, in the order of the code. Empty where no machine code was executed."""
+    lines: tuple[Line, ...]
+    """Lines of source, the costliest first. Empty where the code names none (nvcc -lineinfo writes them)."""
     advice: tuple[Advice, ...] | None
     """Best first. None where changes were not tried, empty where none would help."""
     sensitivity: tuple[Sensitivity, ...] | None
@@ -340,6 +372,8 @@ class Answer:
     """The arrays after the launch by the names of their parameters, of `simulate(outputs=True)`."""
     _text: str = field(default="", repr=False, compare=False)
     _json: str = field(default="", repr=False, compare=False)
+    _html: str = field(default="", repr=False, compare=False)
+    _added: tuple[tuple[str, ...], tuple[str, ...]] = field(default=((), ()), repr=False, compare=False)
 
     @property
     def microseconds(self) -> float:
@@ -354,12 +388,16 @@ class Answer:
     def to_json(self) -> dict[str, Any]:
         """The document of the command line's `--json`, with the schema `gputomo-answer-1`."""
         document: dict[str, Any] = json.loads(self._json)
+        assumptions, warnings = self._added
+        document["assumptions"] += assumptions
+        document["warnings"] = [*warnings, *document["warnings"]]
         return document
 
     def to_pandas(self, table: str = "instructions") -> Any:
-        """A `pandas.DataFrame` with one row for each hot instruction (`"instructions"`: address_bytes, text, executed,
-        share_of_wait) or each resource (`"bounds"`: resource, cycles, share_of_time). Raises ImportError without
-        pandas, and InputError for another name."""
+        """A `pandas.DataFrame` with one row for each instruction (`"instructions"`: the fields of `Instruction`, and a
+        column of cycles for each reason), source line (`"lines"`), reason (`"stalls"`: reason, cycles, share) or
+        resource (`"bounds"`: resource, cycles, share_of_time). Raises ImportError without pandas, and InputError for
+        another name."""
         return to_pandas(self._columns(table))
 
     def to_polars(self, table: str = "instructions") -> Any:
@@ -372,7 +410,16 @@ class Answer:
 
     def _columns(self, table: str) -> Columns:
         if table == "instructions":
-            return {f.name: [getattr(hot, f.name) for hot in self.hot] for f in dataclasses.fields(HotInstruction)}
+            return self._with_stalls(Instruction, self.instructions)
+        if table == "lines":
+            return self._with_stalls(Line, self.lines)
+        if table == "stalls":
+            total = sum(self.stall_cycles.values())
+            return {
+                "reason": list(self.stall_cycles),
+                "cycles": list(self.stall_cycles.values()),
+                "share": [cycles / total for cycles in self.stall_cycles.values()],
+            }
         if table == "bounds":
             bounds = self.limiter.bounds if self.limiter else ()
             return {
@@ -380,15 +427,23 @@ class Answer:
                 "cycles": [bound.cycles for bound in bounds],
                 "share_of_time": [bound.cycles / self.time.cycles for bound in bounds],
             }
-        raise InputError(f"table '{table}': expected 'instructions' or 'bounds'")
+        raise InputError(f"table '{table}': expected 'instructions', 'lines', 'stalls' or 'bounds'")
+
+    def _with_stalls(self, of: type, rows: Sequence[Any]) -> Columns:
+        columns: Columns = {
+            f.name: [getattr(row, f.name) for row in rows]
+            for f in dataclasses.fields(of)
+            if f.name != "stall_cycles"
+        }
+        for reason in self.stall_cycles:
+            columns[reason] = [row.stall_cycles.get(reason, 0.0) for row in rows]
+        return columns
 
     def __str__(self) -> str:
         return self._text
 
     def _repr_html_(self) -> str:
-        from ._card import card
-
-        return card(self)
+        return self._html
 
 
 @functools.cache
@@ -420,9 +475,7 @@ def answer_of(
 ) -> Answer:
     """The answer of the extension module, with what the package itself assumed and warns of."""
     answer: Answer = build(Answer, {key: value for key, value in rows.items() if key != "outputs"})
-    document = json.loads(rows["json"])
-    document["assumptions"] += assumptions
-    document["warnings"] = warnings + document["warnings"]
+    added = "".join(f"<p>{escape(one)}</p>" for one in warnings)
     text = rows["text"] + "".join(f"assumed: {one}\n" for one in assumptions)
     return dataclasses.replace(
         answer,
@@ -430,5 +483,7 @@ def answer_of(
         warnings=tuple(warnings) + answer.warnings,
         outputs=outputs,
         _text=text + "".join(f"warning: {one}\n" for one in warnings),
-        _json=json.dumps(document),
+        _json=rows["json"],
+        _html=rows["html"].removesuffix("</div>") + added + "</div>",
+        _added=(tuple(assumptions), tuple(warnings)),
     )

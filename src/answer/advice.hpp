@@ -5,6 +5,7 @@
 #include "launch/profile/launch_profile.hpp"
 #include "machine/machine.hpp"
 #include "predict/launch/l2_content.hpp"
+#include "predict/launch/launch_prediction.hpp"
 
 #include <cstddef>
 #include <string_view>
@@ -21,9 +22,10 @@ inline constexpr double kLeastFactor = 1.05;
 inline constexpr std::size_t kMostAdvised = std::size_t{8} << 20;
 [[nodiscard]] std::size_t recorded_instructions(const launch::LaunchProfile& profile);
 
-/// Predicts the launch with each change that applies to it. `cycles` is its time without any, as a profiler counts it.
-/// Changes that make it faster by kLeastFactor are returned, best first.
+/// Predicts the launch with each change that applies to it. `base` is its prediction without any. Changes that make it
+/// faster by kLeastFactor are returned, best first.
 [[nodiscard]] std::vector<Advice> advice_for(const launch::LaunchProfile& profile, const machine::Machine& machine,
-                                             std::string_view origin, const predict::L2Content& content, double cycles);
+                                             std::string_view origin, const predict::L2Content& content,
+                                             const predict::LaunchPrediction& base);
 
 }  // namespace gputomo::answer

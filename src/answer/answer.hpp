@@ -3,6 +3,7 @@
 #pragma once
 
 #include "answer/caches.hpp"
+#include "answer/instructions.hpp"
 #include "answer/sensitivity.hpp"
 #include "device/device.hpp"
 #include "launch/launch.hpp"
@@ -139,23 +140,17 @@ struct Roofline {
     std::optional<double> flop_per_byte;
 };
 
-/// An instruction that the warps execute often or wait for long.
-struct HotInstruction {
-    std::uint64_t address = 0;  ///< bytes from the kernel's first instruction
-    std::string text;
-    double executed = 0;       ///< by warps of the whole grid
-    double share_of_wait = 0;  ///< of the warps' time, that passed before it issued
-};
-
 /// A change that would make the launch faster, by the model that predicted it.
 struct Advice {
-    std::string id;      ///< "coalesced", "bank_conflicts", "more_warps", "wide_accesses", "divergence", "spills",
-                         ///< "atomics" or "barriers"
+    /// "coalesced", "bank_conflicts", "more_warps", "larger_blocks", "wide_accesses", "divergence",
+    /// "independent_arithmetic", "single_precision", "spills", "atomics" or "barriers"
+    std::string id;
     std::string change;  ///< in words
     double factor = 1;   ///< time of the launch over its time with the change
     struct Instruction {
         std::uint64_t address = 0;  ///< bytes from the kernel's first instruction
         std::string text;
+        std::optional<sass::SourcePlace> source{};  ///< nullopt where the code does not say
     };
     std::vector<Instruction> instructions;  ///< some of those that it concerns
 };
@@ -173,8 +168,11 @@ struct Answer {
     std::vector<Rate> flop_rates{};  ///< operations by type; empty where they were not counted
     std::vector<Rate> byte_rates{};  ///< each way that was counted
     Roofline roofline{};
-    std::string summary{};            ///< what takes the time, in a few sentences
-    std::vector<HotInstruction> hot;  ///< longest waits first; empty where they were not found
+    std::string summary{};  ///< what takes the time, in a few sentences
+    /// Those that are executed, in the order of the code. Empty for PTX, of which no machine code is executed.
+    std::vector<Instruction> instructions{};
+    /// Blocks of one SM, in the order in which they ended, at most costs::kMostSpans.
+    std::vector<costs::BlockSpan> timeline{};
     /// Best first. nullopt where changes were not tried: that was not asked for, or too much is recorded
     /// (kMostAdvised). Empty where none would help.
     std::optional<std::vector<Advice>> advice{};

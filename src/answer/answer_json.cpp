@@ -19,13 +19,49 @@ Json json_of(const std::vector<Bound>& bounds) {
     return json;
 }
 
-Json json_of(const std::vector<HotInstruction>& instructions) {
+Json json_of(const costs::StallCycles& cycles) {
+    Json json = Json::object();
+    for (const auto stall : by_cycles(cycles)) json[name_of(stall)] = cycles[static_cast<std::size_t>(stall)];
+    return json;
+}
+
+Json json_of(const sass::SourceLine& line) { return {{"file", line.file}, {"line", line.line}}; }
+
+Json json_of(const Instruction& one) {
+    Json callers = Json::array();
+    if (one.source)
+        for (const auto& caller : one.source->callers) callers.push_back(json_of(caller));
+    return {{"address", one.address},
+            {"text", one.text},
+            {"file", one.source ? Json(one.source->at.file) : Json()},
+            {"line", one.source ? Json(one.source->at.line) : Json()},
+            {"callers", callers},
+            {"executed", one.executed},
+            {"share_of_wait", one.share_of_wait},
+            {"cycles", json_of(one.cycles)},
+            {"waits_for", one.waits_for ? Json(*one.waits_for) : Json()}};
+}
+
+Json json_of(const std::vector<Instruction>& instructions) {
     Json json = Json::array();
-    for (const auto& hot : instructions)
-        json.push_back({{"address", hot.address},
-                        {"text", hot.text},
-                        {"executed", hot.executed},
-                        {"share_of_wait", hot.share_of_wait}});
+    for (const auto& one : instructions) json.push_back(json_of(one));
+    return json;
+}
+
+Json json_of(const std::vector<const Instruction*>& instructions) {
+    Json json = Json::array();
+    for (const auto* const one : instructions) json.push_back(json_of(*one));
+    return json;
+}
+
+Json json_of(const std::vector<LineCost>& lines) {
+    Json json = Json::array();
+    for (const auto& line : lines) {
+        auto one = json_of(line.at);
+        one.update(
+            {{"executed", line.executed}, {"share_of_wait", line.share_of_wait}, {"cycles", json_of(line.cycles)}});
+        json.push_back(std::move(one));
+    }
     return json;
 }
 
@@ -34,7 +70,10 @@ Json json_of(const std::vector<Advice>& advice) {
     for (const auto& one : advice) {
         Json instructions = Json::array();
         for (const auto& instruction : one.instructions)
-            instructions.push_back({{"address", instruction.address}, {"text", instruction.text}});
+            instructions.push_back({{"address", instruction.address},
+                                    {"text", instruction.text},
+                                    {"file", instruction.source ? Json(instruction.source->at.file) : Json()},
+                                    {"line", instruction.source ? Json(instruction.source->at.line) : Json()}});
         json.push_back(
             {{"id", one.id}, {"change", one.change}, {"factor", one.factor}, {"instructions", instructions}});
     }
@@ -173,7 +212,10 @@ Json answer_json(const Answer& a) {
             {"byte_rates", json_of(a.byte_rates)},
             {"occupancy", a.occupancy ? json_of(*a.occupancy) : Json()},
             {"counters", json_of(a.work)},
-            {"hot_instructions", a.limiter ? json_of(a.hot) : Json()},
+            {"stalls", a.instructions.empty() ? Json() : json_of(stalls_of(a.instructions))},
+            {"hot_instructions", a.instructions.empty() ? Json() : json_of(costliest(a.instructions))},
+            {"executed_instructions", a.instructions.empty() ? Json() : json_of(a.instructions)},
+            {"lines", a.instructions.empty() ? Json() : json_of(lines_of(a.instructions))},
             {"advice", a.advice ? json_of(*a.advice) : Json()},
             {"sensitivity", a.sensitivity ? json_of(*a.sensitivity) : Json()},
             {"sampled",

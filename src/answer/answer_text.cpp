@@ -163,12 +163,41 @@ void append_memory(Text out, const Work& work) {
         fmt::format_to(out, "  shared        {:.6g} cycles of bank conflicts\n", *work.bank_conflict_cycles);
 }
 
-void append_hot(Text out, const std::vector<HotInstruction>& instructions) {
+/// Reasons with less than this share of the cycles are not shown, of the launch and of one instruction.
+constexpr double kShownStall = 0.01, kShownReason = 0.2;
+
+void append_stalls(Text out, const std::vector<Instruction>& instructions) {
     if (instructions.empty()) return;
-    fmt::format_to(out, "\nInstructions before which warps wait longest\n  {:>6}  {:>12}  instruction\n", "wait",
-                   "executed");
-    for (const auto& hot : instructions)
-        fmt::format_to(out, "  {:>5.1f}%  {:>12.6g}  {}\n", 100 * hot.share_of_wait, hot.executed, hot.text);
+    const auto cycles = stalls_of(instructions);
+    const double all = costs::sum_of(cycles);
+    fmt::format_to(out, "\nWhat warps wait for, by their cycles\n");
+    for (const auto stall : by_cycles(cycles))
+        if (const double share = cycles[static_cast<std::size_t>(stall)] / all; share >= kShownStall)
+            fmt::format_to(out, "  {:>5.1f}%  {:<19} {}\n", 100 * share, name_of(stall), meaning_of(stall));
+}
+
+void append_instructions(Text out, const std::vector<Instruction>& instructions) {
+    if (instructions.empty()) return;
+    fmt::format_to(out, "\nInstructions at which warps spend most cycles\n  {:>6}  {:>12}  {:<19} instruction\n",
+                   "cycles", "executed", "most for");
+    for (const auto* const one : costliest(instructions)) {
+        const auto stall = main_stall(one->cycles);
+        fmt::format_to(out, "  {:>5.1f}%  {:>12.6g}  {:<19} {}{}\n", 100 * one->share_of_wait, one->executed,
+                       stall ? name_of(*stall) : "", one->text, one->source ? "  // " + short_text(*one->source) : "");
+    }
+}
+
+void append_lines(Text out, const std::vector<Instruction>& instructions) {
+    auto lines = lines_of(instructions);
+    if (lines.empty()) return;
+    if (lines.size() > kShownInstructions) lines.resize(kShownInstructions);
+    fmt::format_to(out, "\nLines of source at which warps spend most cycles\n  {:>6}  {:>12}  {:<19} line\n", "cycles",
+                   "executed", "most for");
+    for (const auto& line : lines) {
+        const auto stall = main_stall(line.cycles);
+        fmt::format_to(out, "  {:>5.1f}%  {:>12.6g}  {:<19} {}\n", 100 * line.share_of_wait, line.executed,
+                       stall ? name_of(*stall) : "", sass::short_text({.at = line.at, .callers = {}}));
+    }
 }
 
 void append_advice(Text out, const std::vector<Advice>& advice) {
@@ -176,7 +205,10 @@ void append_advice(Text out, const std::vector<Advice>& advice) {
     if (advice.empty()) fmt::format_to(out, "  no change that was tried makes it faster by 5%\n");
     for (const auto& one : advice) {
         fmt::format_to(out, "  {:>6.2f} times as fast {}\n", one.factor, one.change);
-        if (!one.instructions.empty()) fmt::format_to(out, "         such as {}\n", one.instructions.front().text);
+        if (one.instructions.empty()) continue;
+        const auto& first = one.instructions.front();
+        fmt::format_to(out, "         such as {}{}\n", first.text,
+                       first.source ? "  // " + short_text(*first.source) : "");
     }
 }
 
@@ -218,6 +250,24 @@ std::string name_of(const Caches& caches) {
 
 std::string_view name_of(Method method) { return method == Method::predict ? "predict" : "simulate"; }
 
+std::string instructions_text(const Answer& answer) {
+    std::string text;
+    if (answer.instructions.empty()) return "\nNo machine code was executed, so that no instructions are known\n";
+    const auto out = std::back_inserter(text);
+    fmt::format_to(out, "\nAll executed instructions\n  {:>6}  {:>12}  {:<44} instruction\n", "cycles", "executed",
+                   "for");
+    for (const auto& one : answer.instructions) {
+        std::string reasons;
+        const double all = costs::sum_of(one.cycles);
+        for (const auto stall : by_cycles(one.cycles))
+            if (const double share = one.cycles[static_cast<std::size_t>(stall)] / all; share >= kShownReason)
+                reasons += fmt::format("{}{} {:.0f}%", reasons.empty() ? "" : ", ", name_of(stall), 100 * share);
+        fmt::format_to(out, "  {:>5.1f}%  {:>12.6g}  {:<44} {}{}\n", 100 * one.share_of_wait, one.executed, reasons,
+                       one.text, one.source ? "  // " + short_text(*one.source) : "");
+    }
+    return text;
+}
+
 std::string answer_text(const Answer& answer) {
     std::string text;
     const auto out = std::back_inserter(text);
@@ -230,7 +280,9 @@ std::string answer_text(const Answer& answer) {
     if (answer.limiter) append_bounds(out, answer);
     append_rates(out, answer);
     append_memory(out, answer.work);
-    append_hot(out, answer.hot);
+    append_stalls(out, answer.instructions);
+    append_lines(out, answer.instructions);
+    append_instructions(out, answer.instructions);
     if (answer.advice) append_advice(out, *answer.advice);
     if (answer.sensitivity) append_sensitivity(out, answer);
     if (answer.differences) append_differences(out, *answer.differences);

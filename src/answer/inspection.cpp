@@ -115,6 +115,16 @@ std::string barriers_text(const InspectedInstruction& one) {
                        number(one.read_barrier), waits);
 }
 
+void add_lines(InspectedKernel& to, const sass::Cubin& cubin) {
+    try {
+        const sass::LineTable lines(cubin, to.name);
+        for (auto& one : to.instructions)
+            if (const auto* const place = lines.at(one.address)) one.source = *place;
+    } catch (const InputError& error) {
+        to.damaged_lines = error.what();
+    }
+}
+
 Json or_absent(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 }  // namespace
@@ -167,6 +177,7 @@ InspectedKernel inspect(const sass::Cubin& cubin, std::string_view kernel, const
         if (operation == "LDL") ++to.local_loads;
         if (operation == "STL") ++to.local_stores;
     }
+    add_lines(to, cubin);
     return to;
 }
 
@@ -257,10 +268,17 @@ std::string inspection_text(const InspectedKernel& kernel, bool listing) {
     fmt::format_to(out,
                    "\nStall count (y: yields), barriers released by the write and the read, barriers waited for,\n"
                    "latency and interval in cycles (~: not timed), address and instruction\n");
-    for (const auto& one : kernel.instructions)
+    if (!kernel.damaged_lines.empty())
+        fmt::format_to(out, "Lines of source cannot be read: {}\n", kernel.damaged_lines);
+    std::string place;
+    for (const auto& one : kernel.instructions) {
+        auto here = one.source ? short_text(*one.source) : std::string();
+        if (here != place) fmt::format_to(out, "// {}\n", here.empty() ? "no line" : here);
+        place = std::move(here);
         fmt::format_to(out, "  {}  {:>5}{} {:>5}  {:#06x}  {}\n", barriers_text(one),
                        one.latency ? fmt::format("{:.3g}", *one.latency) : "-", one.assumed ? "~" : " ",
                        one.interval ? fmt::format("{:.3g}", *one.interval) : "-", one.address, one.text);
+    }
     return text;
 }
 
@@ -269,6 +287,8 @@ Json inspection_json(const InspectedKernel& kernel) {
     for (const auto& one : kernel.instructions)
         listing.push_back({{"address", one.address},
                            {"text", one.text},
+                           {"file", one.source ? Json(one.source->at.file) : Json()},
+                           {"line", one.source ? Json(one.source->at.line) : Json()},
                            {"unit", one.unit},
                            {"stall_cycles", one.stall},
                            {"yields", one.yields},

@@ -3,6 +3,7 @@
 
 #include "machine/machine.hpp"
 #include "sass/cubin.hpp"
+#include "sass/line_table.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -26,9 +27,10 @@ struct InspectedInstruction {
     std::optional<int> write_barrier, read_barrier;  ///< released when results are written, and when operands are read
     std::vector<int> waits_for;                      ///< barriers
     // What it costs on the described GPU; nullopt without a description.
-    std::optional<double> latency;   ///< cycles to its result, of what is no access to memory
-    std::optional<double> interval;  ///< cycles for which a warp occupies its share of the unit
-    bool assumed = false;            ///< no scan timed it: something else stands in for it
+    std::optional<double> latency;              ///< cycles to its result, of what is no access to memory
+    std::optional<double> interval;             ///< cycles for which a warp occupies its share of the unit
+    bool assumed = false;                       ///< no scan timed it: something else stands in for it
+    std::optional<sass::SourcePlace> source{};  ///< nullopt where the code does not say
 };
 
 struct InspectedKernel {
@@ -46,6 +48,7 @@ struct InspectedKernel {
     std::map<std::string, std::uint64_t> mix;         ///< instructions by what executes them
     std::map<std::string, std::uint64_t> operations;  ///< by name: "FFMA"
     std::vector<InspectedInstruction> instructions;   ///< without the padding behind the last one
+    std::string damaged_lines{};                      ///< why the lines of source cannot be read; empty where they can
 };
 
 /// Decodes a kernel. `machine` gives instructions their costs and may be nullptr. Throws InputError where the cubin has

@@ -1,7 +1,7 @@
 #include "answer/predict.hpp"
 
 #include "answer/advice.hpp"
-#include "answer/flop.hpp"
+#include "answer/operations/flop.hpp"
 #include "answer/published_errors.hpp"
 #include "answer/rates.hpp"
 #include "answer/simulate.hpp"
@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -105,6 +106,16 @@ void fill_derived(Answer& answer, const launch::LaunchProfile& profile, const ma
     answer.summary = summary_of(answer, sms);
 }
 
+/// Instructions that an advice concerns come from the lines that are known of the launch's instructions.
+void name_sources(std::vector<Advice>& advice, const std::vector<Instruction>& instructions) {
+    for (Advice& one : advice)
+        for (auto& instruction : one.instructions) {
+            const auto found = std::ranges::lower_bound(instructions, instruction.address, {}, &Instruction::address);
+            if (found != instructions.end() && found->address == instruction.address)
+                instruction.source = found->source;
+        }
+}
+
 /// What the L2 holds when the launch begins.
 predict::L2Content content_for(const CachesAtStart& caches, const launch::LaunchProfile& profile, const Gpu& gpu,
                                const launch::Sampling& sampling) {
@@ -179,11 +190,20 @@ Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sam
         if (std::abs(warm - answer.time.cycles) > kNotableDifference * answer.time.cycles)
             answer.time.warm_cycles = warm;
     }
-    for (auto& hot : predicted.hot) answer.hot.push_back({hot.address, std::move(hot.text), hot.executed, hot.waited});
+    for (auto& one : predicted.code)
+        answer.instructions.push_back({.address = one.address,
+                                       .text = std::move(one.text),
+                                       .executed = one.executed,
+                                       .cycles = one.cycles,
+                                       .waits_for = one.waits_for});
+    answer.timeline = std::move(predicted.timeline);
+    if (auto damaged = complete(answer.instructions, launch.code, launch.kernel); !damaged.empty())
+        answer.warnings.push_back(std::move(damaged));
     fill_derived(answer, profile, gpu.machine);
     if (advising == Advising::tried && recorded_instructions(profile) <= kMostAdvised)
-        answer.advice = advice_for(profile, gpu.machine, gpu.origin, content, answer.time.cycles);
+        answer.advice = advice_for(profile, gpu.machine, gpu.origin, content, predicted);
     if (auto decisive = launch::decisive_content(launch)) answer.warnings.push_back(*std::move(decisive));
+    if (answer.advice) name_sources(*answer.advice, answer.instructions);
     for (auto& warning : warnings_of(gpu, answer.time.cycles)) answer.warnings.push_back(std::move(warning));
     if (!launch.not_proven.empty())
         answer.warnings.push_back("the reduction of the capture may have changed the launch: " + launch.not_proven);

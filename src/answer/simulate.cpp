@@ -4,6 +4,7 @@
 #include "answer/rates.hpp"
 #include "costs/atomic_units.hpp"
 #include "launch/profile/decisive_content.hpp"
+#include "sass/code.hpp"
 #include "sass/cubin.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/simulator.hpp"
@@ -12,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -93,6 +95,27 @@ void add_waits(Answer& answer, const sim::Counters& counters) {
         counters.waits_at, kWaitingFactor));
 }
 
+/// What the simulated blocks did stands for the others.
+void fill_instructions(Answer& answer, const sim::ExecutedCode& code, const launch::Launch& launch) {
+    const double of_grid = static_cast<double>(answer.coverage.blocks) /
+                           static_cast<double>(std::max<std::uint64_t>(1, answer.coverage.timed_blocks));
+    const auto& recorded = code.stalls.instructions();
+    for (std::size_t i = 0; i < recorded.size(); ++i) {
+        if (recorded[i].issued == 0) continue;
+        Instruction one{.address = i * sass::kInstructionBytes,
+                        .text = code.texts[i],
+                        .executed = static_cast<double>(recorded[i].issued) * of_grid,
+                        .cycles = recorded[i].cycles};
+        for (double& cycles : one.cycles) cycles *= of_grid;
+        if (const auto producer = recorded[i].main_producer(); producer != costs::kNoProducer)
+            one.waits_for = producer * std::uint64_t{sass::kInstructionBytes};
+        answer.instructions.push_back(std::move(one));
+    }
+    answer.timeline = code.timeline;
+    if (auto damaged = complete(answer.instructions, launch.code, launch.kernel); !damaged.empty())
+        answer.warnings.push_back(std::move(damaged));
+}
+
 void place_textures(sim::SimulatedDevice& gpu, const launch::Launch& launch) {
     for (const launch::Texture& texture : launch.textures) gpu.texture_at(texture.handle, texture.object);
 }
@@ -163,6 +186,7 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
                   .work = work_of(device->counters()),
                   .assumptions = assumptions_of(device->executed_code())};
     answer.warnings = std::move(warnings);
+    fill_instructions(answer, device->executed_code(), launch);
     fill_rates(answer, gpu.machine, [&](std::string_view type) { return flop_ceiling(gpu.machine, type); });
     answer.time.interval = interval_of(answer.time.cycles, Method::simulate, answer.gpu);
     add_atomic_remarks(answer, device->counters(), gpu.machine);

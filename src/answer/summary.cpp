@@ -35,9 +35,13 @@ std::string of_latency(const Answer& a) {
         text += fmt::format(", and {} would limit it from {:.3g} on", a.limiter->bounds.front().resource,
                             *occupancy.needed_warps);
     text += '.';
-    if (!a.hot.empty())
-        text +=
-            fmt::format(" {:.0f}% of the waiting is before {}.", 100 * a.hot.front().share_of_wait, a.hot.front().text);
+    if (const auto first = costliest(a.instructions, 1); !first.empty()) {
+        const Instruction& one = *first.front();
+        const auto stall = main_stall(one.cycles);
+        text += fmt::format(" {:.0f}% of their cycles pass at {}{}{}.", 100 * one.share_of_wait, one.text,
+                            one.source ? fmt::format(" ({})", short_text(*one.source)) : "",
+                            stall ? fmt::format(", waiting for {}", meaning_of(*stall)) : "");
+    }
     return text;
 }
 

@@ -6,7 +6,9 @@
 #include "cli/terminal/exits.hpp"
 #include "cli/terminal/messages.hpp"
 #include "cli/terminal/progress.hpp"
+#include "files/output_file.hpp"
 #include "launch/captured/captured_launch.hpp"
+#include "pages/answer_page.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -47,6 +49,7 @@ void print_assumptions(const std::vector<std::string>& of_launches, const PrintO
 
 void print_text_of(const answer::Answer& answer, const PrintOptions& print) {
     out::print("{}", answer_text(answer));
+    if (print.instructions) out::print("{}", instructions_text(answer));
     print_assumptions(answer.assumptions, print);
 }
 
@@ -83,12 +86,19 @@ std::vector<ProgramLaunch> answers_to(const std::vector<std::size_t>& numbers, c
     return launches;
 }
 
-Json json_of(const answer::Program& program, const std::vector<ProgramLaunch>& launches, const PrintOptions& print) {
+/// In the table of a program, each launch has its dozen costliest instructions only.
+void add_answer(Json& to, const answer::Answer& answer, bool whole) {
+    to.update(answer_json(answer));
+    if (!whole) to["executed_instructions"] = nullptr;
+}
+
+Json json_of(const answer::Program& program, const std::vector<ProgramLaunch>& launches, const PrintOptions& print,
+             bool whole) {
     Json all = Json::array();
     for (const auto& launch : launches) {
         Json one{{"launch", launch.number}};
         if (launch.answer)
-            one.update(answer_json(*launch.answer));
+            add_answer(one, *launch.answer, whole);
         else
             one["failed"] = launch.failed;
         all.push_back(std::move(one));
@@ -128,10 +138,27 @@ void print_program(const answer::Program& program, const PrintOptions& print) {
     out::print("--launch N prints the whole answer to one launch, and --kernel NAME the launches of one kernel\n");
 }
 
+/// Writes the page that was asked for.
+template <class Page>
+void write_page(const PrintOptions& print, const Page& page) {
+    if (print.html.empty()) return;
+    const auto origin = origin_of_command();
+    files::write_whole(print.html, page({.machine = print.machine,
+                                         .assumed_of_gpu = print.assumed_of_gpu,
+                                         .made_by = fmt::format("{}: {}", results::summary(origin), origin.command)}));
+}
+
 }  // namespace
+
+void check_page(const std::string& html, const std::vector<std::string>& inputs) {
+    if (html.empty()) return;
+    files::refuse_inputs("--html", html, inputs);
+    files::check_writable_file(html);
+}
 
 int print_answer(const launch::Launch& launch, const Answerer& answer, const PrintOptions& print) {
     const auto given = answer(launch, true);
+    write_page(print, [&](const pages::PageContext& context) { return answer_html(given, context); });
     if (print.json) {
         auto json = answer_json(given);
         json["assumptions_of_gpu"] = print.assumed_of_gpu;
@@ -151,8 +178,12 @@ int print_answers_of_capture(const capture::Capture& captured, const LaunchOptio
     for (const auto& launch : launches)
         code = std::max(code, launch.answer ? exit_code(*launch.answer) : static_cast<int>(kFailed));
     const auto program = answer::program_of(captured, launches);
+    write_page(print, [&](const pages::PageContext& context) {
+        return launches.size() == 1 && launches.front().answer ? answer_html(*launches.front().answer, context)
+                                                               : program_html(program, launches, context);
+    });
     if (print.json)
-        print_json(json_of(program, launches, print), origin_of_command());
+        print_json(json_of(program, launches, print, each), origin_of_command());
     else if (each)
         print_each(launches, print);
     else if (!options.kernel.empty() && program.kernels.size() == 1)

@@ -5,6 +5,7 @@
 #include "capture/capture.hpp"
 #include "cli/inputs/launches.hpp"
 #include "launch/launch.hpp"
+#include "machine/machine.hpp"
 
 #include <functional>
 #include <string>
@@ -18,12 +19,25 @@ using Answerer = std::function<answer::Answer(const launch::Launch&, bool whole)
 inline constexpr const char* kExplainHelp =
     "also print what is assumed: of the launch, and of the GPU where its description leaves values open";
 
+inline constexpr const char* kInstructionsHelp =
+    "also print all executed instructions, with what warps wait for at each";
+
+inline constexpr const char* kHtmlHelp =
+    "also write the answer as one HTML page: time, roofline, stalls, source lines, memory, advice";
+
 struct PrintOptions {
     bool json = false;
-    bool explain = false;  ///< prints what is assumed
+    bool explain = false;       ///< prints what is assumed
+    bool instructions = false;  ///< prints all instructions
     /// What simulation assumes of the GPU, whichever launch it is.
     std::vector<std::string> assumed_of_gpu;
+    std::string html{};                         ///< file that the page is written to; empty: none
+    const machine::Machine* machine = nullptr;  ///< the described GPU, whose ceilings a page shows
 };
+
+/// Refuses a page that would replace an input, or that cannot be written: before the answer, which takes long. Throws
+/// InputError.
+void check_page(const std::string& html, const std::vector<std::string>& inputs);
 
 /// Prints the answer to one launch, as text or JSON. Returns the exit code.
 int print_answer(const launch::Launch& launch, const Answerer& answer, const PrintOptions& print);

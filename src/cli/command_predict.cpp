@@ -57,7 +57,7 @@ struct MeasureOptions {
 };
 
 struct PredictOptions {
-    std::string file, kernel, machine, caches;
+    std::string file, kernel, machine, caches, html;
     std::vector<std::string> trip_counts, taken, untaken, transactions, ways;
     double l1_hit_rate = 0, l2_hit_rate = 0;
     MeasureOptions measure;
@@ -65,7 +65,7 @@ struct PredictOptions {
     std::int64_t time_limit_ms = 60'000;
     bool reads_code = false;       ///< --static: analyses the code and executes nothing
     std::vector<std::string> set;  ///< PATH=VALUE
-    bool json = false, explain = false, sensitivity = false;
+    bool json = false, explain = false, instructions = false, sensitivity = false;
     Ways usage{{"built-in kernels", "a launch that is executed", "a capture",
                 "the analysis of a PTX file or a listing (--static)", "a PTX file and --device"}};
 };
@@ -209,13 +209,18 @@ LaunchOptions launch_of(const PredictOptions& options) {
 
 /// Predicts launches of a file or a capture by executing sampled blocks of them.
 int predict_launches(const PredictOptions& options, bool of_capture) {
+    check_page(options.html, files_of({options.file, options.machine}));
     capture::Capture captured;
     if (of_capture) captured = capture::load(options.file);
     const auto& name = options.machine;
     DescriptionChanges changes{.set = options.set, .assumed = {}};
     const auto gpu = open_simulated(name.starts_with("sim:") ? name : "sim:" + name, options.measure.seed, 0, &changes);
-    const PrintOptions print{
-        .json = options.json, .explain = options.explain, .assumed_of_gpu = std::move(changes.assumed)};
+    const PrintOptions print{.json = options.json,
+                             .explain = options.explain,
+                             .instructions = options.instructions,
+                             .assumed_of_gpu = std::move(changes.assumed),
+                             .html = options.html,
+                             .machine = &gpu->machine()};
     check_machine_code(*gpu, "--machine " + name, "such a GPU, or --static for a PTX file or a listing");
     const launch::Sampling sampling{.seed = options.measure.seed,
                                     .time_limit = std::chrono::milliseconds(options.time_limit_ms)};
@@ -386,6 +391,9 @@ void add_predict(CLI::App& parent, Action& action) {
         .add_flag("--sensitivity", options->sensitivity,
                   "also find the values of the description that the answer to one launch depends on most; predicts it "
                   "some hundred times")
+        .only_for(options->usage, kOfLaunch | kOfCapture);
+    command.add_option("--html", options->html, kHtmlHelp).only_for(options->usage, kOfLaunch | kOfCapture);
+    command.add_flag("--instructions", options->instructions, kInstructionsHelp)
         .only_for(options->usage, kOfLaunch | kOfCapture);
     command.add_flag("--explain", options->explain, kExplainHelp).only_for(options->usage, kOfLaunch | kOfCapture);
     add_analysis_options(command, options);

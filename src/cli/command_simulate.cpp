@@ -28,12 +28,12 @@ namespace {
 
 struct SimulateOptions {
     LaunchOptions launch;
-    std::string device, code, tolerance, caches = "cold";
+    std::string device, code, tolerance, html, caches = "cold";
     std::vector<std::string> dumps, set;
     std::uint64_t seed = 1;
     std::int64_t time_limit_ms = 60'000;
     std::uint64_t sample_above = kDefaultSampleAbove;
-    bool check = false, whole = false, json = false, explain = false;
+    bool check = false, whole = false, json = false, explain = false, instructions = false;
     Ways usage{{"a file", "a capture"}};
 };
 
@@ -99,8 +99,12 @@ int simulate_capture(const SimulateOptions& options) {
     const std::string device = options.device.empty() ? kDefaultOfCaptures : options.device;
     DescriptionChanges changes{.set = options.set, .assumed = {}};
     const auto gpu = open_simulated(device, options.seed, 0, &changes);
-    const PrintOptions print{
-        .json = options.json, .explain = options.explain, .assumed_of_gpu = std::move(changes.assumed)};
+    const PrintOptions print{.json = options.json,
+                             .explain = options.explain,
+                             .instructions = options.instructions,
+                             .assumed_of_gpu = std::move(changes.assumed),
+                             .html = options.html,
+                             .machine = &gpu->machine()};
     check_machine_code(*gpu, options.launch.file, "a --device of that compute capability, such as sim:h200");
     auto request = request_of(options);
     request.compares_results = options.check;
@@ -120,8 +124,12 @@ int simulate_file(const SimulateOptions& options) {
     const std::string device = options.device.empty() ? kDefaultDevice : options.device;
     DescriptionChanges changes{.set = options.set, .assumed = {}};
     const auto gpu = open_simulated(device, options.seed, 0, &changes);
-    const PrintOptions print{
-        .json = options.json, .explain = options.explain, .assumed_of_gpu = std::move(changes.assumed)};
+    const PrintOptions print{.json = options.json,
+                             .explain = options.explain,
+                             .instructions = options.instructions,
+                             .assumed_of_gpu = std::move(changes.assumed),
+                             .html = options.html,
+                             .machine = &gpu->machine()};
     const CodeOptions code{
         .ptx = options.code == "ptx",
         .machine_code = options.code == "sass",
@@ -151,6 +159,7 @@ int simulate_file(const SimulateOptions& options) {
 int simulate(const SimulateOptions& options) {
     const bool of_capture = is_capture(options.launch.file);
     options.usage.check(of_capture ? kSimulatesCapture : kSimulatesFile);
+    check_page(options.html, inputs_of(options));
     return of_capture ? simulate_capture(options) : simulate_file(options);
 }
 
@@ -222,6 +231,8 @@ void add_simulate(CLI::App& parent, Action& action) {
         .positive();
     command.add_flag("--json", options->json, "print JSON instead of text");
     command.add_option("--set", options->set, kSetHelp).one_value_each();
+    command.add_option("--html", options->html, kHtmlHelp);
+    command.add_flag("--instructions", options->instructions, kInstructionsHelp);
     command.add_flag("--explain", options->explain, kExplainHelp);
     command.runs(action, [options] { return simulate(*options); });
 }

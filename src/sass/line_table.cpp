@@ -124,8 +124,9 @@ struct RawRow {
     std::uint64_t address = 0;
     std::uint64_t file = 0;
     std::uint32_t line = 0;
-    std::uint64_t called_from = 0;  ///< number of the row, from 1 on, that calls the inlined function; 0: none
-    bool ends = false;              ///< nothing is known from here on
+    std::uint64_t called_from =
+        0;              ///< number of the row of its sequence, from 1 on, that calls the inlined function; 0: none
+    bool ends = false;  ///< nothing is known from here on
 };
 
 /// The tables of one compilation unit.
@@ -153,7 +154,7 @@ public:
         LineReader reader(section_->bytes, kLineSection);
         while (!reader.done()) read_unit(reader);
         std::ranges::stable_sort(found_, {}, &LineRow::address);
-        // Of rows at one address the last one holds.
+        // Where several rows have one address, the last one holds.
         std::vector<LineRow> kept;
         for (auto& row : found_) {
             if (!kept.empty() && kept.back().address == row.address) kept.pop_back();
@@ -280,13 +281,9 @@ private:
     /// Runs the program of a table, and keeps the rows of sequences that begin at the kernel.
     void run(LineReader& unit, const LineHeader& header) {
         std::vector<RawRow> rows;
-        std::vector<bool> of_kernel;
         RawRow state{.file = 1, .line = 1};
         bool in_kernel = false;
-        const auto emit = [&] {
-            rows.push_back(state);
-            of_kernel.push_back(in_kernel);
-        };
+        const auto emit = [&] { rows.push_back(state); };
         const auto advance = [&](std::uint64_t operations) { state.address += operations * header.least_bytes; };
         while (!unit.done()) {
             const auto opcode = unit.take<std::uint8_t>();
@@ -308,6 +305,8 @@ private:
                         case kEndSequence:
                             state.ends = true;
                             emit();
+                            if (in_kernel) keep(rows, header, unit);
+                            rows.clear();
                             state = {.file = 1, .line = 1};
                             in_kernel = false;
                             break;
@@ -325,9 +324,7 @@ private:
                 }
                 case kCopy: emit(); break;
                 case kAdvancePc: advance(unit.unsigned_number()); break;
-                case kAdvanceLine:
-                    state.line += static_cast<std::uint32_t>(unit.signed_number());
-                    break;
+                case kAdvanceLine: state.line += static_cast<std::uint32_t>(unit.signed_number()); break;
                 case kSetFile: state.file = unit.unsigned_number(); break;
                 case kConstAddPc: advance((255U - header.opcode_base) / header.line_range); break;
                 case kFixedAdvancePc: state.address += unit.take<std::uint16_t>(); break;
@@ -336,22 +333,21 @@ private:
                         static_cast<void>(unit.unsigned_number());
             }
         }
-        keep(rows, of_kernel, header, unit);
+        if (in_kernel) keep(rows, header, unit);
     }
 
-    void keep(const std::vector<RawRow>& rows, const std::vector<bool>& of_kernel, const LineHeader& header,
-              const LineReader& unit) {
+    /// Keeps the rows of a sequence, which ends before the next address is set. Calls count its rows from 1 on.
+    void keep(const std::vector<RawRow>& rows, const LineHeader& header, const LineReader& unit) {
         const auto line_of = [&](const RawRow& row) {
             return SourceLine{row.file < header.files.size() ? header.files[row.file] : std::string(), row.line};
         };
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            if (!of_kernel[i]) continue;
             SourcePlace place;
             if (!rows[i].ends) {
                 place.at = line_of(rows[i]);
                 for (auto from = rows[i].called_from; from != 0; from = rows[from - 1].called_from) {
                     if (from > rows.size() || place.callers.size() == kMostCalls)
-                        unit.fail("a call from one of the table's rows",
+                        unit.fail("a call from one of the sequence's rows",
                                   fmt::format("row {} of {}", from, rows.size()));
                     place.callers.push_back(line_of(rows[from - 1]));
                 }

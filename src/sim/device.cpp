@@ -22,7 +22,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <random>
 #include <unordered_map>
 
@@ -313,14 +312,19 @@ device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& 
 device::LaunchResult Gpu::run(const LoadedMachineCode& kernel, const device::Launch& launch) {
     LaunchSetup setup = setup_of(launch, kernel.program.local_bytes);
     if (kernel.program.uses_grid_barrier) setup.grid_barrier = grid_barrier();
-    std::vector<std::uint64_t> executed;
-    const LaunchTime time = run_launch(setup, kernel, counters_, executed);
+    const LaunchTime time = run_launch(setup, kernel, counters_, executed_.stalls);
     executed_.language = ExecutedCode::Language::sass;
+    const auto& executed = executed_.stalls.instructions();
+    for (std::size_t at = 0; at < executed.size(); ++at)
+        executed_.texts.push_back(machine_code::text_of(kernel.program, at));
+    std::uint64_t simulated = 0;
     std::vector<std::uint64_t> by_assumption(kernel.costs.assumptions.size());
     for (std::size_t at = 0; at < executed.size(); ++at)
-        if (const auto row = kernel.costs.assumed_of[at]; row != SassCosts::kTimed) by_assumption[row] += executed[at];
-    const auto simulated = std::max<std::uint64_t>(1, std::reduce(executed.begin(), executed.end()));
-    const double of_launch = static_cast<double>(counters_.warp_instructions) / static_cast<double>(simulated);
+        if (const auto row = kernel.costs.assumed_of[at]; row != SassCosts::kTimed)
+            by_assumption[row] += executed[at].issued;
+    for (const auto& instruction : executed) simulated += instruction.issued;
+    const double of_launch =
+        static_cast<double>(counters_.warp_instructions) / static_cast<double>(std::max<std::uint64_t>(1, simulated));
     for (std::size_t row = 0; row < by_assumption.size(); ++row)
         if (by_assumption[row] != 0)
             executed_.assumed.push_back(
@@ -331,6 +335,7 @@ device::LaunchResult Gpu::run(const LoadedMachineCode& kernel, const device::Lau
 
 device::LaunchResult Gpu::finish(const LaunchTime& time) {
     sampled_ = time.sampled;
+    executed_.timeline = time.timeline;
     memory_is_incomplete_ |= !sampled_.complete();
     counters_.profiler_cycles =
         counters_.cycles + static_cast<std::uint64_t>(std::llround(machine_.launch.profiler_cycles.value_or(0)));

@@ -1,6 +1,7 @@
 // The simulated GPU: a Device built from a machine description.
 #pragma once
 
+#include "costs/stalls.hpp"
 #include "device/device.hpp"
 #include "machine/machine.hpp"
 #include "sim/exec/texture.hpp"
@@ -33,6 +34,12 @@ struct ExecutedCode {
         std::uint64_t executed = 0;
     };
     std::vector<Assumed> assumed;
+    /// What the warps of the simulated blocks waited for, by machine instruction. Empty for PTX.
+    costs::StallRecord stalls;
+    /// Texts of these instructions.
+    std::vector<std::string> texts;
+    /// Blocks of the SM that the first block ran on, at most costs::kMostSpans.
+    std::vector<costs::BlockSpan> timeline;
 };
 
 class SimulatedDevice : public device::Device {

@@ -1,6 +1,6 @@
 // What an answer says in words, its interval, its rates and its operations.
 #include "answer/answer_text.hpp"
-#include "answer/flop.hpp"
+#include "answer/operations/flop.hpp"
 #include "answer/predict.hpp"
 #include "answer/published_errors.hpp"
 #include "answer/simulate.hpp"

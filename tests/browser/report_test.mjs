@@ -65,6 +65,11 @@ function makePages() {
   gputomo(
     'report', ...readdirSync(machines).filter(f => f.endsWith('.json')).slice(0, 10).map(machine), ...surface('global'),
     '--out', at('compared.html'));
+  const fixture = name => fileURLToPath(new URL(`../answer/fixtures/${name}`, import.meta.url));
+  gputomo(
+    'predict', fixture('advice/coalesced.cubin'), '--kernel', 'coalesced', '--machine', 'h200', '--grid', '1056',
+    '--block', '256', '--arg', 'buf:1081344', '--arg', 'buf:69206016', '--html', at('answer.html'));
+  gputomo('predict', fixture('sgemm'), '--machine', 'h200', '--html', at('program.html'));
   try {
     gputomo('reproduce', 'wong2010', '--only', 'wong2010.sec4f', '--quiet', '--out', at('papers'));
   } catch (error) {
@@ -89,6 +94,8 @@ function makePages() {
       wanted: [...everywhere, 'caches/l1_overfill', 'models/sfu_needed', 'models/sfu_alpha_512']
     },
     {name: 'compared', file: at('compared.html'), gpu: false, wanted: ['trends/cusp']},
+    {name: 'answer', file: at('answer.html'), gpu: false},
+    {name: 'program', file: at('program.html'), gpu: false},
     {name: 'paper', file: at('papers/wong2010.html'), gpu: false},
     {name: 'papers', file: at('papers/index.html'), gpu: false}
   ];

@@ -38,6 +38,18 @@ TEST_F(Inspect, ListsInstructionsWithWhatTheSchedulerIsTold) {
     EXPECT_THAT(inspect("tests/machine_code/fixtures/vector_add.cubin", {"--summary"}).out, Not(HasSubstr("0x00e0")));
 }
 
+TEST_F(Inspect, InstructionsStandBelowTheLineThatTheyComeFrom) {
+    const auto python = inspect("tests/data/cubin/triton_scatter.sm_90a.cubin");
+    EXPECT_EQ(python.code, 0) << python.err;
+    EXPECT_THAT(python.out, ContainsRegex("// kernels.py:88\n[^\n]*0x0000[^\n]*\n// kernels.py:89\n[^\n]*0x0010"));
+    const auto inlined = inspect("tests/answer/fixtures/advice/block_size.cubin", {"--kernel", "block_size"});
+    EXPECT_THAT(inlined.out, HasSubstr("\n// suite.hpp:64 from block_size.cu:9 from block_size.cu:13\n"));
+    const auto json = Json::parse(inspect("tests/data/cubin/triton_scatter.sm_90a.cubin", {"--json"}).out);
+    EXPECT_EQ(json["kernels"][0]["instructions"][0]["file"], "/home/user/kernels.py");
+    EXPECT_EQ(json["kernels"][0]["instructions"][0]["line"], 88);
+    EXPECT_THAT(inspect("tests/machine_code/fixtures/vector_add.cubin").out, Not(HasSubstr("//")));
+}
+
 TEST_F(Inspect, CountsAreThoseOfTheListing) {
     const auto json = Json::parse(inspect(kAdvice, {"--json"}).out);
     EXPECT_EQ(json["schema"], "gputomo-inspection-1");

@@ -99,11 +99,12 @@ class OfCubins(unittest.TestCase):
 
         compared = set()
         for rows in both:
-            own = {name: value for name, value in rows.items() if name not in ("text", "json", "outputs")}
+            own = {name: value for name, value in rows.items() if name not in ("text", "json", "html", "outputs")}
             compare(answers.Answer, own)
         every = {one for one in vars(answers).values() if dataclasses.is_dataclass(one)}
-        # Of launches with results, with advice, and with sensitivities.
+        # Of code with lines, of launches with results, with advice, and with sensitivities.
         others = (
+            answers.Line,
             answers.BufferDifference,
             answers.NumberDifference,
             answers.Advice,
@@ -118,21 +119,37 @@ class OfCubins(unittest.TestCase):
             answer.method = "measure"
         card = answer._repr_html_()
         self.assertIn("stream_copy_x4", card)
-        self.assertIn(f"{answer.microseconds:,.2f}", card)
+        self.assertIn(f"{answer.microseconds:.4g} us", card)
+        self.assertIn("long_scoreboard", card)
         self.assertNotIn("<script", card)
         self.assertEqual(card.count("<div"), card.count("</div"))
-        hostile = dataclasses.replace(answer, launch=dataclasses.replace(answer.launch, kernel="<img src=x>"))
-        self.assertNotIn("<img", hostile._repr_html_())
+
+    def test_lines_of_source(self):
+        fixture = ROOT / "tests/answer/fixtures/advice/coalesced.cubin"
+        kernel = gputomo.kernel(fixture, "coalesced")
+        answer = kernel.predict(8, [gputomo.Buffer(8192), gputomo.Buffer(8 * 256 * 64 * 4)], "h200", block=256, advise=True)
+        self.assertTrue(answer.lines[0].file.endswith("kernels/advice/coalesced.cu"))
+        self.assertEqual(answer.lines[0].line, 10)
+        self.assertEqual(answer.advice[0].instructions[0].line, 10)
+        hottest = answer.hot[0]
+        self.assertIn(hottest.waits_for_bytes, {one.address_bytes for one in answer.instructions})
+        self.assertEqual(next(iter(hottest.stall_cycles)), "long_scoreboard")
+        self.assertIn("coalesced.cu:10", str(answer))
+        self.assertEqual(answer.to_json()["lines"][0]["line"], 10)
 
     def test_tables(self):
         answer = copy().predict("h200")
-        with self.assertRaisesRegex(gputomo.InputError, "expected 'instructions' or 'bounds'"):
-            answer.to_pandas("stalls")
+        with self.assertRaisesRegex(gputomo.InputError, "expected 'instructions', 'lines', 'stalls' or 'bounds'"):
+            answer.to_pandas("waves")
         try:
             import pandas  # noqa: F401
         except ImportError:
             self.skipTest("pandas is not installed")
-        self.assertEqual(list(answer.to_pandas()["text"]), [hot.text for hot in answer.hot])
+        table = answer.to_pandas()
+        self.assertEqual(list(table["text"]), [one.text for one in answer.instructions])
+        self.assertTrue({one.text for one in answer.hot} <= set(table["text"]))
+        self.assertAlmostEqual(table["long_scoreboard"].sum(), answer.stall_cycles["long_scoreboard"], delta=1)
+        self.assertAlmostEqual(answer.to_pandas("stalls")["share"].sum(), 1)
         self.assertTrue((answer.to_pandas("bounds")["share_of_time"] <= 1.0001).all())
 
     def test_caches_may_be_warm(self):

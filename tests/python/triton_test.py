@@ -133,8 +133,8 @@ class Compiling(unittest.TestCase):
         self.assertEqual(kernel.block, (64, 1, 1))
         aligned = gputomo.triton.compile(scale, [x, x, 4096, 2.0], "h200", BLOCK=256, TURNS=2)
         unaligned = gputomo.triton.compile(scale, [x[1:], x[1:], 4095, 2.0], "h200", BLOCK=256, TURNS=2)
-        wide = [hot.text for hot in aligned.predict(8, [x, x, 4096, 2.0], "h200").hot]
-        narrow = [hot.text for hot in unaligned.predict(8, [x[1:], x[1:], 4095, 2.0], "h200").hot]
+        wide = [hot.text for hot in aligned.predict(8, [x, x, 4096, 2.0], "h200").instructions]
+        narrow = [hot.text for hot in unaligned.predict(8, [x[1:], x[1:], 4095, 2.0], "h200").instructions]
         self.assertTrue(any(".64" in text and ("LDG" in text or "STG" in text) for text in wide) or wide != narrow)
         with self.assertRaisesRegex(gputomo.InputError, "no argument for factor, BLOCK, TURNS"):
             gputomo.triton.compile(scale, [x, x, 4], "h200")

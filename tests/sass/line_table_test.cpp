@@ -124,6 +124,9 @@ TEST(LineTableTest, NvccNamesWhereAFunctionWasInlined) {
     EXPECT_THAT(place.callers[0].file, EndsWith("advice/block_size.cu"));
     EXPECT_THAT(short_text(place), HasSubstr("suite.hpp:64 from block_size.cu:9 from block_size.cu:15"));
     EXPECT_THAT(table.at(0x5d0)->callers, IsEmpty()) << "the kernel itself";
+    // The second kernel of the file: its calls are counted anew.
+    const auto other = table_of(file_named("answer/fixtures/advice/block_size.cubin"), "block_size");
+    EXPECT_EQ(short_text(*other.at(0x1b0)), "suite.hpp:64 from block_size.cu:9 from block_size.cu:13");
 }
 
 TEST(LineTableTest, KernelsOfACubinHaveLinesOfTheirOwn) {
@@ -173,7 +176,7 @@ TEST(LineTableTest, ATableThatEndsEarlyIsRefused) {
 
 TEST(LineTableTest, ACallFromARowThatIsNotThereIsRefused) {
     Version5 five;
-    // Of the kernel's first row: an inlined call from row 200.
+    // The kernel's first row becomes an inlined call from row 200.
     const std::string call = raw({0, 4, 0x90, 0xc8, 0x01, 0});
     const std::size_t at = five.address_at + 8;
     five.lines.insert(at, call);

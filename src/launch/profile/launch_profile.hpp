@@ -3,6 +3,7 @@
 
 #include "costs/atomic_units.hpp"
 #include "costs/register_ports.hpp"
+#include "costs/stalls.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -48,6 +49,7 @@ struct ProfiledStep {
     std::uint8_t read = kNoDependence;     ///< the barrier that is released when its operands were read
     std::uint8_t barrier = kNoDependence;  ///< of a wait
     std::uint32_t left = 0;
+    costs::StallKind stalls{};  ///< what a warp waits for that waits for it
 };
 
 struct ProfiledUnit {

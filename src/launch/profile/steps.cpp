@@ -3,6 +3,7 @@
 #include "costs/product_groups.hpp"
 #include "sass/code.hpp"
 #include "sass/form.hpp"
+#include "sim/machine_code/stall_kind.hpp"
 #include "sim/machine_code/warpgroup_shape.hpp"
 #include "sim/sm/machine_code/slots.hpp"
 #include "sim/sm/units/sass_costs.hpp"
@@ -72,6 +73,7 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
                           .latency = cost.last_latency};
         step.stall = static_cast<std::uint8_t>(sim::stall_cycles(control));
         step.waits = control.wait;
+        step.stalls = sim::machine_code::stall_kind_of(from);
         step.written = control.write_barrier;
         step.read = control.read_barrier;
         step.queues = from.instruction.form != nullptr &&

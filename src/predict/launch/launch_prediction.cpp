@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -19,7 +18,6 @@
 namespace gputomo::predict {
 namespace {
 
-constexpr std::size_t kHotInstructions = 10;
 /// Share of exchanged sectors above which a prediction warns. Blocks that share the edges of their parts of an array
 /// have a few percent.
 constexpr double kExchanged = 0.1;
@@ -62,7 +60,7 @@ public:
         }
         fill_times();
         fill_bytes();
-        fill_hot();
+        fill_instructions();
         fill_remarks();
         return std::move(to_);
     }
@@ -321,20 +319,26 @@ private:
         bytes.dram_written = of_grid(&Timeline::dram_written_bytes);
     }
 
-    void fill_hot() {
-        std::vector<double> waited(profile_.steps.size());
-        for (const SmResult& result : results_)
-            for (std::size_t i = 0; i < waited.size(); ++i) waited[i] += result.replayed.waited[i];
-        const double all = std::accumulate(waited.begin(), waited.end(), 0.0);
-        std::vector<std::size_t> order(waited.size());
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return waited[i]; });
-        for (const auto i : order) {
-            if (to_.hot.size() == kHotInstructions || waited[i] <= 0) break;
-            to_.hot.push_back({.address = profile_.steps[i].address,
-                               .text = profile_.steps[i].text,
-                               .executed = profile_.executed[i] * static_cast<double>(to_.blocks),
-                               .waited = waited[i] / all});
+    void fill_instructions() {
+        costs::StallRecord stalls;
+        double recorded = 0;
+        for (const SmResult& result : results_) {
+            stalls.add(result.replayed.stalls);
+            recorded += result.recorded;
+        }
+        to_.timeline = results_.front().replayed.blocks;
+        const double of_grid = static_cast<double>(to_.blocks) / std::max(1.0, recorded);
+        const auto& all = stalls.instructions();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            if (all[i].issued == 0) continue;
+            InstructionTime one{.address = profile_.steps[i].address,
+                                .text = profile_.steps[i].text,
+                                .executed = profile_.executed[i] * static_cast<double>(to_.blocks),
+                                .cycles = all[i].cycles};
+            for (double& cycles : one.cycles) cycles *= of_grid;
+            if (const auto producer = all[i].main_producer(); producer != costs::kNoProducer)
+                one.waits_for = profile_.steps[producer].address;
+            to_.code.push_back(std::move(one));
         }
     }
 

@@ -6,6 +6,7 @@
 #include "predict/launch/sm_timeline.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,12 +19,13 @@ struct LaunchBound {
     double cycles = 0;
 };
 
-/// An instruction that the warps execute often or wait for long.
-struct HotInstruction {
+/// An instruction that warps execute, with what they wait for.
+struct InstructionTime {
     std::uint64_t address = 0;
     std::string text;
-    double executed = 0;  ///< by warps of the whole grid
-    double waited = 0;    ///< share of the warps' time that passed before it issued
+    double executed = 0;                       ///< by warps of the whole grid
+    costs::StallCycles cycles{};               ///< of these warps
+    std::optional<std::uint64_t> waits_for{};  ///< address of the instruction whose result it waits for most
 };
 
 /// Bytes of the whole grid at each level.
@@ -55,7 +57,8 @@ struct LaunchPrediction {
     double bank_conflict_ratio = 1;  ///< time of these accesses over that without bank conflicts
     LaunchBytes bytes;
     launch::GridFootprint footprint;
-    std::vector<HotInstruction> hot;  ///< longest waits first
+    std::vector<InstructionTime> code;       ///< those that are executed, in the order of the code
+    std::vector<costs::BlockSpan> timeline;  ///< of one SM, in the order in which its blocks ended
     std::vector<std::string> assumptions, warnings;
 };
 

@@ -32,7 +32,9 @@ public:
           shared_queue_(rates.shared_queue, issue_.size()),
           units_of_sm_(profile.units.size()),
           units_(profile.units.size() * issue_.size()) {
-        timeline_.waited.assign(profile.steps.size(), 0);
+        std::vector<costs::StallKind> kinds;
+        for (const auto& step : profile.steps) kinds.push_back(step.stalls);
+        timeline_.stalls = costs::StallRecord(std::move(kinds));
     }
 
     Timeline run(std::span<const launch::BlockTrace> blocks, std::span<const launch::BlockTrace* const> last) {
@@ -79,6 +81,7 @@ private:
             if (w < block.trace->phases.size()) warp.phases = &block.trace->phases[w];
             warp.scheduler = next_scheduler_++ % static_cast<std::uint32_t>(issue_.size());
             warp.hold = warp.issued = start;
+            warp.waited = {.since = start, .fixed = start};
             if (warp.events->empty())
                 end_warp(number, start);
             else
@@ -93,6 +96,8 @@ private:
         timeline_.cycles = std::max(timeline_.cycles, now);
         if (--block.running == 0) {
             timeline_.ends.push_back(now);
+            if (timeline_.blocks.size() < costs::kMostSpans)
+                timeline_.blocks.push_back({.block = block.trace->block, .start = block.start, .end = now});
             if (next_block_ < blocks_.size()) start_block(now + rates_.block_replacement);
         } else {
             release_if_complete(block);
@@ -142,6 +147,7 @@ private:
         ReplayedWarp& warp = warps_[index];
         // A warp ends without waiting for results that it does not use, but not before its atomics have left the SM.
         if (warp.next == warp.events->size()) return end_warp(index, std::max(warp.issued, warp.atomics_left));
+        warp.waited.held = warp.hold;
         fetch(warp);
         const double when = warp.ready(profile_.steps[warp.event().step]);
         // Accesses keep the order of time, because all schedulers share what serves them.
@@ -174,6 +180,7 @@ private:
         }
         if (step.unit >= 0 && !step.queues && !warp.has_unit && event.access != launch::kNotExecuted) {
             const double start = unit_of(step, warp.scheduler).take(now, step.interval * scale_);
+            warp.waited.unit_free = start;
             if (start > now) {
                 // Others issue until the unit is free.
                 warp.has_unit = true;
@@ -186,7 +193,11 @@ private:
         const double chosen = issue_[warp.scheduler].take(now, slots * rates_.issue_interval * scale_);
         const double at = scale_ > 0 ? ports_[warp.scheduler].issue(step.reads, index, chosen) : chosen;
         issue_[warp.scheduler].free += at - chosen;
-        timeline_.waited[event.step] += at - warp.issued;
+        warp.waited.step = event.step;
+        warp.waited.chosen = chosen;
+        warp.waited.at = at;
+        timeline_.stalls.issue(warp.waited, rates_.issue_interval);
+        warp.waited = {.before = event.step, .since = at, .fixed = at + step.stall};
         issued_ += rates_.issue_interval;
         warp.issued = at;
         warp.hold = at + step.stall;
@@ -212,7 +223,7 @@ private:
     void go_on(const PhaseWaiter& waiter, double ended) {
         ReplayedWarp& warp = warps_[waiter.warp];
         const double written = std::max(waiter.written, ended);
-        warp.release(profile_.steps[waiter.step], waiter.read, written);
+        warp.release(profile_.steps[waiter.step], waiter.step, waiter.read, written);
         warp.hold = std::max(warp.hold, ended);
         queue_next(waiter.warp);
     }
@@ -311,7 +322,7 @@ private:
             case launch::StepKind::wait: warp.wait(step, at); break;
             case launch::StepKind::branch: jump(warp, event, at); break;
             case launch::StepKind::block_barrier: {
-                warp.release(step, read, written);
+                warp.release(step, event.step, read, written);
                 ReplayedBlock& block = blocks_[warp.block];
                 block.arrive(index, at, warp.twin.lag(at));
                 release_if_complete(block);
@@ -319,7 +330,7 @@ private:
             }
             default: break;
         }
-        warp.release(step, read, written);
+        warp.release(step, event.step, read, written);
         queue_next(index);
     }
 

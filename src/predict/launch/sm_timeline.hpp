@@ -1,6 +1,7 @@
 // Replays what the blocks of one SM executed against the units, caches and queues of that SM.
 #pragma once
 
+#include "costs/stalls.hpp"
 #include "launch/profile/launch_profile.hpp"
 #include "predict/launch/atomic_load.hpp"
 #include "predict/launch/l2_content.hpp"
@@ -43,11 +44,12 @@ struct Utilisation {
 struct Timeline {
     double cycles = 0;
     BusyCycles busy;
-    Utilisation used;            ///< cycles at the highest rate, averaged over all SMs and their schedulers
-    std::vector<double> ends;    ///< of blocks, in the order in which they end
-    double warp_cycles = 0;      ///< from the start of each block to the end of each of its warps, summed
-    std::vector<double> waited;  ///< by step: cycles for which warps waited to issue it, summed over warps
-    double l1_bytes = 0;         ///< that loads asked for, in sectors
+    Utilisation used;                      ///< cycles at the highest rate, averaged over all SMs and their schedulers
+    std::vector<double> ends;              ///< of blocks, in the order in which they end
+    double warp_cycles = 0;                ///< from the start of each block to the end of each of its warps, summed
+    costs::StallRecord stalls;             ///< by step
+    std::vector<costs::BlockSpan> blocks;  ///< at most costs::kMostSpans
+    double l1_bytes = 0;                   ///< that loads asked for, in sectors
     double l1_hit_bytes = 0;
     double l2_read_bytes = 0, l2_written_bytes = 0, l2_atomic_bytes = 0;
     double dram_read_bytes = 0, dram_written_bytes = 0;

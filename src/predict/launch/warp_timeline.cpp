@@ -7,21 +7,30 @@ constexpr std::size_t kMostKeptCompletions = 64;
 
 }  // namespace
 
-double ReplayedWarp::ready(const launch::ProfiledStep& step) const {
+double ReplayedWarp::ready(const launch::ProfiledStep& step) {
     double when = hold;
-    for (std::uint32_t waits = step.waits; waits != 0; waits &= waits - 1)
-        when = std::max(when, released[static_cast<std::size_t>(std::countr_zero(waits))]);
-    if (step.kind == launch::StepKind::fence) when = std::max(when, memory_done);
+    waited.fetched = hold;
+    waited.producer = costs::kNoProducer;
+    for (std::uint32_t waits = step.waits; waits != 0; waits &= waits - 1) {
+        const auto barrier = static_cast<std::size_t>(std::countr_zero(waits));
+        if (released[barrier] <= when) continue;
+        when = released[barrier];
+        waited.producer = releasing[barrier];
+    }
+    waited.fence = step.kind == launch::StepKind::fence;
+    if (waited.fence) when = std::max(when, memory_done);
+    waited.ready = when;
     return when;
 }
 
-void ReplayedWarp::release(const launch::ProfiledStep& step, double read, double written) {
-    release(step.written, written);
-    release(step.read, read);
+void ReplayedWarp::release(const launch::ProfiledStep& step, std::uint32_t number, double read, double written) {
+    release(step.written, number, written);
+    release(step.read, number, read);
 }
 
-void ReplayedWarp::release(std::uint8_t barrier, double when) {
+void ReplayedWarp::release(std::uint8_t barrier, std::uint32_t number, double when) {
     if (barrier >= kDependences) return;
+    if (when >= released[barrier]) releasing[barrier] = number;
     released[barrier] = std::max(released[barrier], when);
     auto& completed = completions[barrier];
     if (completed.size() == kMostKeptCompletions) completed.erase(completed.begin());

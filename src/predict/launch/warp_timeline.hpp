@@ -3,6 +3,7 @@
 
 #include "costs/product_groups.hpp"
 #include "costs/returning_words.hpp"
+#include "costs/stalls.hpp"
 #include "launch/profile/launch_profile.hpp"
 #include "predict/launch/twin.hpp"
 
@@ -29,6 +30,8 @@ struct ReplayedWarp {
     bool goes_on = false;   ///< it is the first to issue in the next cycle
     bool has_unit = false;  ///< the unit of the next instruction was taken for it
     std::array<double, kDependences> released{};
+    std::array<std::uint32_t, kDependences> releasing{};  ///< the steps that release them
+    costs::IssueWait waited;                              ///< for the next instruction
     std::array<std::vector<double>, kDependences> completions;
     double memory_done = 0, copies_done = 0;
     double atomics_left = 0;                      ///< when the last of its atomics has left the SM
@@ -39,14 +42,15 @@ struct ReplayedWarp {
 
     [[nodiscard]] const launch::WarpEvent& event() const { return (*events)[next]; }
     /// When the dependence barriers that the step waits for are released, from the earliest issue on.
-    [[nodiscard]] double ready(const launch::ProfiledStep& step) const;
-    /// The step's barriers are released when its operands are read and when its result is written.
-    void release(const launch::ProfiledStep& step, double read, double written);
+    [[nodiscard]] double ready(const launch::ProfiledStep& step);
+    /// The barriers of the step, which has this number, are released when its operands are read and when its result is
+    /// written.
+    void release(const launch::ProfiledStep& step, std::uint32_t number, double read, double written);
     /// Waits until no more instructions of a barrier are in flight than the step leaves.
     void wait(const launch::ProfiledStep& step, double at);
 
 private:
-    void release(std::uint8_t barrier, double when);
+    void release(std::uint8_t barrier, std::uint32_t number, double when);
 };
 
 /// A phase of a barrier in shared memory.

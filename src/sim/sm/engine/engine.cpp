@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gputomo::sim {
 namespace {
@@ -37,7 +38,8 @@ LaunchTime Engine::run() {
                         error.what()));
     }
     if (latest_store_ > 0) latest_ = std::max(latest_, latest_store_ + units_.block_launch_spec.store_drain);
-    const LaunchTime time = estimate_launch();
+    LaunchTime time = estimate_launch();
+    time.timeline = std::move(timeline_);
     counters_.cycles += static_cast<std::uint64_t>(std::ceil(time.cycles));
     return time;
 }

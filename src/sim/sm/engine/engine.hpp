@@ -167,8 +167,9 @@ private:
     double latest_ = 0;        ///< the launch is not over before
     double latest_store_ = 0;  ///< the last store has left its SM
     std::optional<BlockSampler> sampler_;
-    double longest_block_ = 0;          ///< cycles of a block that has ended
-    std::uint64_t furthest_block_ = 0;  ///< behind all blocks that were started or skipped
+    std::vector<costs::BlockSpan> timeline_;  ///< of the first SM
+    double longest_block_ = 0;                ///< cycles of a block that has ended
+    std::uint64_t furthest_block_ = 0;        ///< behind all blocks that were started or skipped
     std::uint64_t issued_since_check_ = 0;
     std::chrono::nanoseconds deadline_;  ///< processor time of this thread
 };

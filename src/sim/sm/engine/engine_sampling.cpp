@@ -65,6 +65,8 @@ void Engine::choose_next_block(double now) {
 }
 
 void Engine::note_end(const Block& block, double now) {
+    if (block.sm == 0 && timeline_.size() < costs::kMostSpans)
+        timeline_.push_back({.block = block.index, .start = block.started, .end = now});
     if (!sampler_) return;
     longest_block_ = std::max(longest_block_, now - block.started);
     sampler_->note_end(block.index, block.issued);

@@ -1,6 +1,7 @@
 // Runs one launch of a kernel on the simulated GPU.
 #pragma once
 
+#include "costs/stalls.hpp"
 #include "device/device.hpp"
 #include "machine/machine.hpp"
 #include "sim/exec/data_access.hpp"
@@ -54,13 +55,14 @@ struct LaunchSetup {
 struct LaunchTime {
     double cycles = 0;
     SampledBlocks sampled;
+    std::vector<costs::BlockSpan> timeline{};  ///< of the first SM, in the order in which its blocks ended
 };
 
 /// Runs to the end; adds to `counters`, which are estimates where blocks were skipped. Throws DeviceError (illegal
 /// access, deadlock, trap: with kernel, block, warp and instruction), TimeLimitError, or SamplingError.
 [[nodiscard]] LaunchTime run_launch(const LaunchSetup& setup, const LoadedKernel& kernel, Counters& counters);
-/// `executed` counts warp instructions of the simulated blocks by the instruction's place in the code.
+/// `stalls` gets what the warps of the simulated blocks waited for, by the instruction's place in the code.
 [[nodiscard]] LaunchTime run_launch(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,
-                                    std::vector<std::uint64_t>& executed);
+                                    costs::StallRecord& stalls);
 
 }  // namespace gputomo::sim

@@ -5,6 +5,7 @@
 #include "sim/exec/lane_fault.hpp"
 #include "sim/machine_code/launch_state.hpp"
 #include "sim/machine_code/refused_instruction.hpp"
+#include "sim/machine_code/stall_kind.hpp"
 #include "sim/machine_code/warpgroup_shape.hpp"
 #include "sim/sm/machine_code/sass_engine.hpp"
 #include "sim/sm/machine_code/slots.hpp"
@@ -87,8 +88,11 @@ SassKind kind_of(const machine_code::Step& step) {
 }  // namespace
 
 LaunchTime run_launch(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,
-                      std::vector<std::uint64_t>& executed) {
-    return SassEngine(setup, kernel, counters, executed).run();
+                      costs::StallRecord& stalls) {
+    std::vector<costs::StallKind> kinds;
+    for (const auto& step : kernel.program.steps) kinds.push_back(machine_code::stall_kind_of(step));
+    stalls = costs::StallRecord(std::move(kinds));
+    return SassEngine(setup, kernel, counters, stalls).run();
 }
 
 // ---- dependence barriers -------------------------------------------------------------------------------------------
@@ -96,11 +100,13 @@ LaunchTime run_launch(const LaunchSetup& setup, const LoadedMachineCode& kernel,
 void DependenceBarriers::start(double now) {
     times_.fill(now);
     for_cores_.fill(now);
+    steps_.fill(costs::kNoProducer);
     for (auto& each : each_) each.clear();
 }
 
-void DependenceBarriers::add(std::size_t barrier, double when, double for_cores) {
+void DependenceBarriers::add(std::size_t barrier, double when, double for_cores, std::uint32_t step) {
     constexpr std::size_t kMostKept = 64;  // a barrier counts to 63
+    if (when >= times_[barrier]) steps_[barrier] = step;
     times_[barrier] = std::max(times_[barrier], when);
     for_cores_[barrier] = std::max(for_cores_[barrier], for_cores);
     auto& each = each_[barrier];
@@ -118,15 +124,14 @@ double DependenceBarriers::at_most(std::size_t barrier, std::size_t left, double
 // ---- warps ---------------------------------------------------------------------------------------------------------
 
 SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,
-                       std::vector<std::uint64_t>& executed)
+                       costs::StallRecord& stalls)
     : Engine(setup, shape_of_code(kernel, setup.launch), counters),
       kernel_(kernel),
       program_(kernel.program),
-      executed_(executed),
+      stalls_(stalls),
       constants_(machine_code::constants_of(program_, setup.launch.grid, setup.launch.block,
                                             parameter_bytes(program_, setup.launch.arguments), setup.grid_barrier,
                                             shape_.cluster)) {
-    executed_.assign(program_.steps.size(), 0);
     of_warps_.reserve(most_warps_);
     states_.resize(blocks_.capacity());
     barriers_complete_.resize(blocks_.capacity());
@@ -207,6 +212,7 @@ void SassEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double 
     warp.waits_for_phase = false;
     warp.turn = 0;
     warp.running = lanes;
+    warp.wait = {.since = now, .fixed = now};
 }
 
 std::uint32_t SassEngine::live_threads(const ResidentWarp& warp) const {
@@ -234,6 +240,8 @@ void SassEngine::prepare(Warp& warp, double now) {
         return;
     }
     const std::size_t at = std::min(path->step, program_.steps.size());
+    costs::IssueWait& wait = warp.wait;
+    wait.held = std::max(warp.hold, warp.gap);
     if (units_.fetch.spec.fetches) {
         const std::uint64_t address = kernel_.code_address + at * sass::kInstructionBytes;
         warp.hold =
@@ -245,8 +253,12 @@ void SassEngine::prepare(Warp& warp, double now) {
     const SassNeeds& needs = needs_[at];
     fetch_registers(warp, needs);
     double when = std::max(warp.hold, warp.gap);
+    wait.fetched = when;
     if (needs.wait != 0) when = warp.barriers.released(needs.wait, needs.on_cores, when);
+    wait.producer = when > wait.fetched ? warp.barriers.last_of(needs.wait, needs.on_cores) : costs::kNoProducer;
     if (needs.kind == SassKind::fence) when = std::max(when, warp.memory_done);
+    wait.fence = needs.kind == SassKind::fence;
+    wait.ready = when;
     warp.earliest = scheduler.times[warp.position] = when;
     scheduler.resources[warp.position] = needs.resource;
 }
@@ -258,10 +270,13 @@ void SassEngine::issue_next(std::uint32_t index, double now) {
     if (at >= program_.steps.size()) fail(warp, at, std::countr_zero(path.mask), "execution behind the kernel's end");
     const Step& step = program_.steps[at];
     const SassNeeds& needs = needs_[at];
+    warp.wait.chosen = now;
+    warp.wait.unit_free =
+        needs.resource == kNoResource ? 0 : units_.schedulers[warp.scheduler].available[needs.resource];
     now = read_operands(warp, needs, index, now);
+    note_issue_of(warp, at, now);
     const std::uint32_t mask =
         path.mask & warp.state.holds({step.guard.predicate, step.guard.uniform, step.guard.invert});
-    ++executed_[at];
     ++counters_.warp_instructions;
     ++warp.issued;
     counters_.thread_instructions += static_cast<std::uint64_t>(std::popcount(mask));
@@ -278,6 +293,17 @@ void SassEngine::issue_next(std::uint32_t index, double now) {
         warp.paths.rotate();
     }
     prepare(warp, now);
+}
+
+/// Charges the time since the warp's last issue to what it waited for.
+void SassEngine::note_issue_of(Warp& warp, std::size_t at, double now) {
+    costs::IssueWait& wait = warp.wait;
+    wait.step = static_cast<std::uint32_t>(at);
+    wait.at = now;
+    stalls_.issue(wait, units_.scheduler_spec.issue_interval);
+    wait = {.before = wait.step,
+            .since = now,
+            .fixed = now + std::max<double>(needs_[at].stall, units_.scheduler_spec.warp_interval)};
 }
 
 double SassEngine::read_operands(const Warp& warp, const SassNeeds& needs, std::uint32_t index, double now) {
@@ -324,8 +350,9 @@ void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint
 void SassEngine::complete(Warp& warp, std::size_t at, double read, double written, double later_for_cores) {
     const SassNeeds& needs = needs_[at];
     if (needs.write_barrier != sass::kNoBarrier)
-        warp.barriers.add(needs.write_barrier, written, written + later_for_cores);
-    if (needs.read_barrier != sass::kNoBarrier) warp.barriers.add(needs.read_barrier, read, read);
+        warp.barriers.add(needs.write_barrier, written, written + later_for_cores, static_cast<std::uint32_t>(at));
+    if (needs.read_barrier != sass::kNoBarrier)
+        warp.barriers.add(needs.read_barrier, read, read, static_cast<std::uint32_t>(at));
 }
 
 void SassEngine::queue_product(Warp& warp, std::size_t at, double now) {
@@ -340,7 +367,7 @@ void SassEngine::queue_product(Warp& warp, std::size_t at, double now) {
     const double done = start + cost.last_latency;
     complete(warp, at, done, done);
     // Products of a warp end in order, so that the last one of a group ends the group.
-    if (needs_[at].commits) warp.barriers.add(costs::kProductGroups, done, done);
+    if (needs_[at].commits) warp.barriers.add(costs::kProductGroups, done, done, static_cast<std::uint32_t>(at));
 }
 
 void SassEngine::compute(Warp& warp, const Step& step, std::size_t at, std::uint32_t, double now) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "costs/product_groups.hpp"
+#include "costs/stalls.hpp"
 #include "sim/machine_code/clusters.hpp"
 #include "sim/machine_code/flow.hpp"
 #include "sim/machine_code/paths.hpp"
@@ -64,8 +65,8 @@ public:
     static constexpr std::size_t kCount = costs::kProductGroups + 1;
 
     void start(double now);
-    /// An instruction completes at `when`, and for the CUDA cores at `for_cores`.
-    void add(std::size_t barrier, double when, double for_cores);
+    /// The instruction `step` completes at `when`, and for the CUDA cores at `for_cores`.
+    void add(std::size_t barrier, double when, double for_cores, std::uint32_t step);
     /// The cycle, from `when` on, at which all barriers of `wait` are released.
     [[nodiscard]] double released(std::uint32_t wait, bool on_cores, double when) const {
         const auto& times = on_cores ? for_cores_ : times_;
@@ -73,12 +74,21 @@ public:
             if ((wait & 1) != 0 && times[i] > when) when = times[i];
         return when;
     }
+    /// The instruction that releases the last one of the barriers of `wait`.
+    [[nodiscard]] std::uint32_t last_of(std::uint32_t wait, bool on_cores) const {
+        const auto& times = on_cores ? for_cores_ : times_;
+        std::size_t last = kCount;
+        for (std::size_t i = 0; wait != 0; ++i, wait >>= 1)
+            if ((wait & 1) != 0 && (last == kCount || times[i] > times[last])) last = i;
+        return last == kCount ? costs::kNoProducer : steps_[last];
+    }
     /// The cycle, from `when` on, at which at most `left` instructions of the barrier have not completed.
     [[nodiscard]] double at_most(std::size_t barrier, std::size_t left, double when) const;
 
 private:
     std::array<double, kCount> times_{};
     std::array<double, kCount> for_cores_{};
+    std::array<std::uint32_t, kCount> steps_{};     ///< that complete last
     std::array<std::vector<double>, kCount> each_;  ///< of instructions that may not have completed, in order
 };
 
@@ -89,7 +99,7 @@ private:
 class SassEngine final : public Engine {
 public:
     SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,
-               std::vector<std::uint64_t>& executed);
+               costs::StallRecord& stalls);
 
 private:
     using Step = machine_code::Step;
@@ -107,6 +117,7 @@ private:
         bool waits_for_phase = false;     ///< of a barrier in shared memory
         std::uint32_t turn = 0;           ///< instructions since another path had its turn
         std::uint32_t running = 0;        ///< lanes of the path that issued last
+        costs::IssueWait wait;            ///< for its next instruction
     };
     [[nodiscard]] static Warp& of(ResidentWarp& warp) { return static_cast<Warp&>(warp); }
     [[nodiscard]] static const Warp& of(const ResidentWarp& warp) { return static_cast<const Warp&>(warp); }
@@ -126,6 +137,7 @@ private:
     void prepare(Warp& warp, double now);
     /// When the instruction that is chosen at `now` issues, as the ports of the register file allow.
     double read_operands(const Warp& warp, const SassNeeds& needs, std::uint32_t index, double now);
+    void note_issue_of(Warp& warp, std::size_t at, double now);
     void execute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     void compute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     void go(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
@@ -178,7 +190,7 @@ private:
 
     const LoadedMachineCode& kernel_;
     const machine_code::MachineProgram& program_;
-    std::vector<std::uint64_t>& executed_;
+    costs::StallRecord& stalls_;
     std::array<std::vector<std::uint32_t>, 8> constants_;
     std::vector<SassNeeds> needs_;             ///< by step, and one for a warp that left the code
     std::vector<MemoryInstruction> accesses_;  ///< by step

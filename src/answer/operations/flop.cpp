@@ -1,4 +1,4 @@
-#include "answer/flop.hpp"
+#include "answer/operations/flop.hpp"
 
 #include <algorithm>
 #include <array>
