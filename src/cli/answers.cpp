@@ -48,7 +48,7 @@ void print_assumptions(const std::vector<std::string>& of_launches, const PrintO
 }
 
 void print_text_of(const answer::Answer& answer, const PrintOptions& print) {
-    out::print("{}", answer_text(answer));
+    out::print_sections(answer_text(answer));
     if (print.instructions) out::print("{}", instructions_text(answer));
     print_assumptions(answer.assumptions, print);
 }
@@ -68,6 +68,19 @@ private:
     Progress progress_{isatty(STDERR_FILENO) == 0};
 };
 
+/// The answer to a launch, with what it took to find it.
+answer::Answer answered(const launch::Launch& launch, const Answerer& answer, bool whole) {
+    answer::Answer given;
+    {
+        const Elapsed elapsed(fmt::format("answering {}", launch.kernel));
+        given = answer(launch, whole);
+    }
+    out::detail("  {} of {} blocks executed, {} of them with timing; {} instructions of code",
+                given.coverage.executed_blocks, given.coverage.blocks, given.coverage.timed_blocks,
+                given.instructions.size());
+    return given;
+}
+
 std::vector<ProgramLaunch> answers_to(const std::vector<std::size_t>& numbers, const capture::Capture& captured,
                                       const Answerer& answer, bool whole) {
     std::vector<ProgramLaunch> launches;
@@ -76,7 +89,7 @@ std::vector<ProgramLaunch> answers_to(const std::vector<std::size_t>& numbers, c
         progress.show(launches.size(), number);
         ProgramLaunch launch{.number = number, .answer = {}, .failed = {}};
         try {
-            launch.answer = answer(launch::captured_launch(captured, captured.launches[number]), whole);
+            launch.answer = answered(launch::captured_launch(captured, captured.launches[number]), answer, whole);
         } catch (const Error& error) {
             if (numbers.size() == 1) throw;
             launch.failed = error.what();
@@ -133,7 +146,7 @@ void print_kernel(const capture::Capture& captured, const answer::Program& progr
 }
 
 void print_program(const answer::Program& program, const PrintOptions& print) {
-    out::print("{}", program_text(program));
+    out::print_sections(program_text(program));
     print_assumptions(program.assumptions, print);
     out::print("--launch N prints the whole answer to one launch, and --kernel NAME the launches of one kernel\n");
 }
@@ -157,7 +170,7 @@ void check_page(const std::string& html, const std::vector<std::string>& inputs)
 }
 
 int print_answer(const launch::Launch& launch, const Answerer& answer, const PrintOptions& print) {
-    const auto given = answer(launch, true);
+    const auto given = answered(launch, answer, true);
     write_page(print, [&](const pages::PageContext& context) { return answer_html(given, context); });
     if (print.json) {
         auto json = answer_json(given);

@@ -237,6 +237,7 @@ void add_accuracy(CLI::App& parent, Action& action) {
     command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
     command.add_flag("--json", options->json, "print JSON instead of the page");
     command.add_option("--out", options->out, "file for the page, in Markdown");
+    command.add_verbosity();
     command.runs(action, [options] { return run_accuracy(*options); });
 }
 

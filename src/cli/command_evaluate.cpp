@@ -149,6 +149,7 @@ void add_evaluate(CLI::App& parent, Action& action) {
     command.add_flag("--quick", options->mixes.quick, "measure fewer alphas, with fewer repetitions")
         .only_for(options->usage, kOnDevice);
     command.add_flag("--json", options->json, "print JSON, with the measured throughputs, instead of tables");
+    command.add_verbosity();
     command.runs(action, [options] { return run_evaluation(*options); });
 }
 

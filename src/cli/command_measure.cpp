@@ -411,6 +411,7 @@ void add_measure(CLI::App& parent, Action& action) {
         .capture_default_str()
         .positive();
     command.add_flag("--json", options->json, "print JSON instead of text");
+    command.add_verbosity();
     command.runs(action, [options] { return measure_capture(*options); });
 }
 

@@ -417,6 +417,7 @@ void add_predict(CLI::App& parent, Action& action) {
         .capture_default_str()
         .positive()
         .only_for(options->usage, kOfLaunch | kOfCapture);
+    command.add_verbosity();
     command.runs(action, [options] { return run_prediction(*options); });
 }
 

@@ -27,7 +27,6 @@ struct ReproduceOptions {
     std::string out;
     std::uint64_t seed = 1;
     bool json = false;
-    bool quiet = false;
 };
 
 /// The results of a paper in the folder; nothing where it has none, or a file of that name from another program.
@@ -90,7 +89,7 @@ int reproduce_paper(const ReproduceOptions& options) {
     }
     reproduce::Reproduction result;
     {
-        Progress progress(options.quiet);
+        Progress progress(false);
         reproduce::Options run{.only = options.only, .seed = options.seed};
         run.open = [&](const std::string& name, const reproduce::PaperGpu& gpu) {
             return open_paper_gpu(name, gpu, options.seed);
@@ -127,7 +126,7 @@ void add_reproduce(CLI::App& parent, Action& action) {
     command.add_option("--out", options->out,
                        "folder to write PAPER.html, PAPER.json and an index.html of all papers there to");
     command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
-    command.add_flag("--quiet", options->quiet, kQuietHelp);
+    command.add_verbosity();
     command.runs(action, [options] { return reproduce_paper(*options); });
 }
 

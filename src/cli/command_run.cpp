@@ -113,6 +113,7 @@ void add_run(CLI::App& parent, Action& action) {
     command.add_option("--csv", options->csv, "file to write the raw samples to (CSV)");
     command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
     command.add_option("--noise", options->noise, kNoiseHelp).capture_default_str();
+    command.add_verbosity();
     command.runs(action, [options] { return run_experiment(*options); });
 }
 

@@ -37,7 +37,6 @@ struct ScanOptions {
     std::uint64_t seed = 1;
     int noise = 0;
     bool quick = false;
-    bool quiet = false;
     bool resume = false;
 };
 
@@ -126,9 +125,9 @@ void save_so_far(const scan::ScanFolder& folder, const scan::Scan& scan, bool& w
 }
 
 /// Runs the plan; what `interrupted` has of it is not measured again.
-scan::Scan measure(bool quiet, scan::Options run, const Plan& plan, device::Device& device,
+scan::Scan measure(scan::Options run, const Plan& plan, device::Device& device,
                    const std::optional<scan::Scan>& interrupted, const scan::ScanFolder& folder) {
-    Progress progress(quiet);
+    Progress progress(false);
     bool warned = false;
     if (interrupted) run.earlier = interrupted->records;
     run.progress = [&](double fraction, double left, std::string_view what) { progress.show(fraction, left, what); };
@@ -179,7 +178,7 @@ int scan_device(const ScanOptions& options) {
     refuse_to_replace_other_gpu(options, folder, *run.origin->gpu);
     const auto earlier = scan_to_merge_into(options, folder, *run.origin->gpu);
     const auto interrupted = scan_to_resume(options.resume, run, plan, folder);
-    const auto result = measure(options.quiet, run, plan, *device, interrupted, folder);
+    const auto result = measure(run, plan, *device, interrupted, folder);
     const auto not_saved = save(folder, options, result, earlier);  // before the table, whose reader may have ended
     out::print("{} ({})\n\n{}", result.device_name, result.device_id, report::table(scan::describe(result)));
     for (const auto& warning : page_of(result).warnings) out::warn("{}", warning);
@@ -208,7 +207,7 @@ void add_scan(CLI::App& parent, Action& action) {
     command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
     command.add_option("--noise", options->noise, kNoiseHelp).capture_default_str();
     command.add_flag("--quick", options->quick, "measure with fewer repetitions: faster, with less certain results");
-    command.add_flag("--quiet", options->quiet, kQuietHelp);
+    command.add_verbosity();
     command.add_flag("--resume", options->resume,
                      "go on with the interrupted scan in the folder's partial/, with the same options");
     command.runs(action, [options] { return scan_device(*options); });

@@ -234,6 +234,7 @@ void add_simulate(CLI::App& parent, Action& action) {
     command.add_option("--html", options->html, kHtmlHelp);
     command.add_flag("--instructions", options->instructions, kInstructionsHelp);
     command.add_flag("--explain", options->explain, kExplainHelp);
+    command.add_verbosity();
     command.runs(action, [options] { return simulate(*options); });
 }
 

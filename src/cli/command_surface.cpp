@@ -146,6 +146,7 @@ void add_surface(CLI::App& parent, Action& action) {
         .non_negative();
     command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
     command.add_option("--noise", options->noise, kNoiseHelp).capture_default_str();
+    command.add_verbosity();
     command.runs(action, [options] { return run_surface(*options); });
 }
 

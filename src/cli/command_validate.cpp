@@ -188,6 +188,7 @@ void add_validate(CLI::App& parent, Action& action) {
         .add_option("--keep", options->keep,
                     "folder to write the descriptions of GPUs to that were not fully recovered")
         .only_for(options->usage, kOfGpus);
+    command.add_verbosity();
     command.runs(action, [options] {
         const bool is_caches = options->caches > 0;
         options->usage.check(is_caches ? kOfCaches : kOfGpus);

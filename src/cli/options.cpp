@@ -1,5 +1,7 @@
 #include "cli/options.hpp"
 
+#include "cli/terminal/messages.hpp"
+
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -145,6 +147,14 @@ Option Command::add_option(const std::string& name, std::vector<std::string>& va
 Option Command::add_command_line(const std::string& name, std::vector<std::string>& variable, const std::string& help) {
     return Option(*app_->add_option(name, variable, help));
 }
+void Command::add_verbosity() {
+    auto* const quiet = app_->add_flag_callback(
+        "--quiet", [] { out::verbosity() = out::Verbosity::quiet; }, "print no progress and no notes");
+    app_->add_flag_callback(
+            "--verbose", [] { out::verbosity() = out::Verbosity::verbose; }, "print each step and how long it took")
+        ->excludes(quiet);
+}
+
 Option Command::add_flag(const std::string& name, bool& variable, const std::string& help) {
     return Option(*app_->add_flag(name, variable, help));
 }

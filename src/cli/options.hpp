@@ -91,6 +91,8 @@ public:
     Option add_command_line(const std::string& name, std::vector<std::string>& variable, const std::string& help);
     Option add_flag(const std::string& name, bool& variable, const std::string& help);
 
+    /// Adds --quiet and --verbose, which set out::verbosity().
+    void add_verbosity();
     void require_subcommand();
     /// Sets `action` to `body` when the user chose this command.
     void runs(Action& action, Action body);

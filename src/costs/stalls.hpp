@@ -74,7 +74,7 @@ public:
         StallCycles cycles{};
         /// Instructions whose results it waited for, each with its cycles.
         std::vector<std::pair<std::uint32_t, double>> producers;
-        /// Of these the one with most cycles; kNoProducer where there is none.
+        /// The producer with most cycles; kNoProducer where there is none.
         [[nodiscard]] std::uint32_t main_producer() const;
     };
 
@@ -124,7 +124,7 @@ struct BlockSpan {
     std::uint64_t block = 0;    ///< in the grid
     double start = 0, end = 0;  ///< cycles from the start of the launch
 };
-/// Blocks of one SM that are kept for its timeline. More cannot be told apart in a picture.
+/// Blocks of one SM that are kept for its timeline. A picture of a page cannot show more.
 inline constexpr std::size_t kMostSpans = 512;
 
 }  // namespace gputomo::costs

@@ -77,7 +77,8 @@ std::string program_html(const answer::Program& program, const std::vector<answe
                          const PageContext& context) {
     std::string out = start(fmt::format("{} launches on {}", program.answered, program.gpu)) + "<main class=answer>";
     out += fmt::format(
-        "<p class=lead>All answered launches take {:.6g} us, one after the other{}.</p><div class=scroll><table "
+        "<p class=lead>All answered launches take {:.6g} us, one after the other{}.</p>"
+        "<div class=scroll><table "
         "class=facts><thead><tr><th>kernel</th><th>launches</th><th>us</th><th>share</th><th>limited "
         "by</th><th>captured us</th></tr></thead><tbody>",
         program.microseconds, program.failed > 0 ? fmt::format("; {} have no answer", program.failed) : "");

@@ -166,7 +166,7 @@ TEST(Stalls, PredictionAndSimulationAgreeOnInstructionsAndLines) {
     for (const Answer* answer : {&one, &other}) {
         const auto hottest = costliest(answer->instructions, 1);
         ASSERT_EQ(hottest.size(), 1U);
-        // Of the profiler's samples, 40% are of this instruction behind the barrier.
+        // This instruction behind the barrier has 40% of the profiler's samples.
         EXPECT_EQ(hottest.front()->address, 0x5a0U);
         EXPECT_EQ(main_stall(hottest.front()->cycles), costs::Stall::barrier);
         EXPECT_NEAR(hottest.front()->share_of_wait, 0.4, 0.08);

@@ -8,11 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -128,6 +130,68 @@ TEST_F(Messages, AWarningStandsBetweenWholeRowsWhereBothGoToOneFile) {
         ASSERT_TRUE(std::getline(lines, line));
         EXPECT_EQ(line, "warning: between two rows");
     }
+}
+
+/// What the prediction of a sum of vectors shows, with `more` options, on a terminal with this environment.
+std::string on_terminal(const std::vector<std::string>& more, const std::vector<std::string>& environment) {
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0) return "no terminal";
+    std::vector<std::string> words{
+        GPUTOMO_PROGRAM, "predict",    GPUTOMO_SOURCE_DIR "/tests/machine_code/fixtures/vector_add.cubin",
+        "--kernel",      "vector_add", "--machine",
+        "h200",          "--grid",     "4",
+        "--block",       "256"};
+    for (int i = 0; i < 3; ++i) words.insert(words.end(), {"--arg", "buf:4096"});
+    words.insert(words.end(), more.begin(), more.end());
+    std::vector<char*> arguments, variables;
+    for (auto& word : words) arguments.push_back(word.data());
+    auto given = environment;
+    for (auto& variable : given) variables.push_back(variable.data());
+    arguments.push_back(nullptr);
+    variables.push_back(nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+        const int side = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+        dup2(side, STDOUT_FILENO);
+        dup2(side, STDERR_FILENO);
+        execve(arguments.front(), arguments.data(), variables.data());
+        _exit(127);
+    }
+    std::string shown;
+    char buffer[4096];
+    int status = 0;
+    bool ended = false;
+    while (true) {
+        pollfd ready{.fd = terminal, .events = POLLIN, .revents = 0};
+        if (poll(&ready, 1, ended ? 0 : 50) > 0 && (ready.revents & POLLIN) != 0) {
+            const auto bytes = read(terminal, buffer, sizeof(buffer));
+            if (bytes > 0) shown.append(buffer, static_cast<std::size_t>(bytes));
+            continue;
+        }
+        if (ended) break;
+        ended = waitpid(child, &status, WNOHANG) == child;
+    }
+    close(terminal);
+    return shown;
+}
+
+TEST(Terminal, HeadingsAreBoldUnlessColoursAreNotWanted) {
+    const auto coloured = on_terminal({}, {"TERM=xterm"});
+    EXPECT_THAT(coloured, AllOf(HasSubstr("\x1b[1mvector_add on NVIDIA H200\x1b[0m"), HasSubstr("\x1b[1mMemory\x1b[0m"),
+                                HasSubstr("\x1b[1;33mWarnings\x1b[0m")));
+    for (const std::string variable : {"NO_COLOR=1", "TERM=dumb"})
+        EXPECT_THAT(on_terminal({}, {variable}),
+                    AllOf(HasSubstr("vector_add on NVIDIA H200"), Not(HasSubstr("\x1b[1m"))))
+            << variable;
+    EXPECT_THAT(on_terminal({}, {"TERM=xterm", "NO_COLOR="}), HasSubstr("\x1b[1m")) << "an empty NO_COLOR is none";
+}
+
+TEST(Terminal, VerboseSaysWhatEachStepTook) {
+    EXPECT_THAT(
+        on_terminal({"--verbose"}, {"TERM=dumb"}),
+        AllOf(::testing::ContainsRegex("answering vector_add: [0-9.]+ s"), HasSubstr("4 of 4 blocks executed")));
+    EXPECT_THAT(on_terminal({"--quiet"}, {"TERM=dumb"}), Not(HasSubstr("answering")));
+    EXPECT_THAT(on_terminal({"--quiet", "--verbose"}, {"TERM=dumb"}), HasSubstr("--quiet excludes --verbose"));
 }
 
 }  // namespace

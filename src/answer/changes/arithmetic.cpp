@@ -68,7 +68,7 @@ std::optional<ChangedProfile> with_independent_arithmetic(const LaunchProfile& p
     const sim::CostModel costs(machine);
     const auto single = single_cost(machine, costs);
     if (!single) return {};
-    // As many chains as cover the latency of a multiply-add.
+    // The chains have to cover the latency of a multiply-add.
     const int chains =
         static_cast<int>(std::ceil(single->last_latency / std::max(1.0, single->units.front().interval)));
     if (chains < 2) return {};

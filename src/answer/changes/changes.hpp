@@ -59,8 +59,8 @@ struct ChangedProfile {
 [[nodiscard]] std::optional<ChangedProfile> with_combined_atomics(const launch::LaunchProfile& profile,
                                                                   const machine::Machine& machine);
 
-/// Floating-point instructions of a thread wait for each other for a part of the time, as if a thread worked on as many
-/// chains as cover the latency of a multiply-add. nullopt where none waits.
+/// A thread works on as many chains of floating-point instructions as cover the latency of a multiply-add. They wait
+/// for each other for that part of the time only. nullopt where none waits.
 [[nodiscard]] std::optional<ChangedProfile> with_independent_arithmetic(const launch::LaunchProfile& profile,
                                                                         const machine::Machine& machine);
 

@@ -27,7 +27,7 @@ public:
         most_ = std::min<std::uint64_t>(of_sm, recorded >= of_sm ? of_sm : recorded / 2);
     }
 
-    /// Of blocks that are `together` times as large, and need these registers and bytes of shared memory.
+    /// How many, where blocks are `together` times as large and need these registers and bytes of shared memory.
     [[nodiscard]] std::uint32_t with(int registers, std::uint64_t shared, std::uint64_t together = 1) const {
         const auto blocks = sim::resident_blocks(machine_, {.threads = profile_.threads_of_block * together,
                                                             .shared_bytes = shared * together,

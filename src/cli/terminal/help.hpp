@@ -20,6 +20,5 @@ inline constexpr const char* kSampleAboveHelp =
 inline constexpr unsigned kDefaultSampleAbove = 50'000'000;
 inline constexpr const char* kMachineHelp =
     "machine.json, scan.json[.gz], or NAME or sim:NAME for a built-in description";
-inline constexpr const char* kQuietHelp = "print no progress";
 
 }  // namespace gputomo::cli

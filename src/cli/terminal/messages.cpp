@@ -1,8 +1,13 @@
 #include "cli/terminal/messages.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <utility>
 
 namespace gputomo::cli::out {
 namespace {
@@ -48,12 +53,50 @@ std::string escaped(std::string_view text, std::string_view kept) {
 
 void write(std::FILE* file, std::string_view text) { std::fwrite(text.data(), 1, text.size(), file); }
 
+constexpr std::string_view kBold = "\033[1m", kYellow = "\033[1;33m", kRed = "\033[1;31m", kPlain = "\033[0m";
+
+/// Whether text for the file may have colours.
+bool takes_colours(std::FILE* file) {
+    const auto variable = [](const char* name) {
+        const char* const value = std::getenv(name);
+        return std::string_view(value == nullptr ? "" : value);
+    };
+    return isatty(fileno(file)) == 1 && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+}
+
+std::string coloured(std::string_view colour, std::string_view text) {
+    return fmt::format("{}{}{}", colour, text, kPlain);
+}
+
 }  // namespace
 
 std::string printable(std::string_view text) { return escaped(text, "\n\t"); }
 std::string one_line(std::string_view text) { return escaped(text, ""); }
 
 void print_text(std::string_view text) { write(stdout, printable(text)); }
+
+void print_sections(std::string_view text) {
+    const auto plain = printable(text);
+    if (!takes_colours(stdout)) return write(stdout, plain);
+    std::string out;
+    for (std::size_t at = 0; at < plain.size();) {
+        const auto end = std::min(plain.find('\n', at), plain.size());
+        const std::string_view line = std::string_view(plain).substr(at, end - at);
+        const bool is_above_indented = plain.compare(end, 3, "\n  ") == 0;
+        if (!line.empty() && line.front() != ' ' && (at == 0 || is_above_indented))
+            out += coloured(line == "Warnings" ? kYellow : kBold, line);
+        else
+            out += line;
+        if (end < plain.size()) out += '\n';
+        at = end + 1;
+    }
+    write(stdout, out);
+}
+
+Verbosity& verbosity() {
+    static Verbosity of_process = Verbosity::normal;
+    return of_process;
+}
 
 void print_json_text(std::string_view text) {
     std::string out;
@@ -70,7 +113,11 @@ void print_json_text(std::string_view text) {
 
 void print_message(std::string_view text) {
     std::fflush(stdout);
-    write(stderr, printable(text));
+    auto shown = printable(text);
+    if (takes_colours(stderr))
+        for (const auto& [word, colour] : {std::pair("warning:", kYellow), std::pair("gputomo:", kRed)})
+            if (shown.starts_with(word)) shown = coloured(colour, word) + shown.substr(std::string_view(word).size());
+    write(stderr, shown);
 }
 
 }  // namespace gputomo::cli::out

@@ -36,7 +36,35 @@ InterruptGuard::~InterruptGuard() {
 }
 bool InterruptGuard::interrupted() { return interrupt_seen != 0; }
 
-Progress::Progress(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+Elapsed::Elapsed(std::string what)
+    : what_(std::move(what)),
+      start_(std::chrono::steady_clock::now()),
+      shown_(start_),
+      terminal_(isatty(STDERR_FILENO) == 1 && out::verbosity() != out::Verbosity::quiet),
+      scope_([this] { show(); }) {}
+
+Elapsed::~Elapsed() {
+    if (drawn_) fmt::print(stderr, "\r\033[K");
+    out::detail("{}: {:.2f} s", what_, seconds());
+}
+
+double Elapsed::seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+void Elapsed::show() {
+    constexpr auto kBetween = std::chrono::milliseconds(500);
+    if (!terminal_) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - shown_ < kBetween) return;
+    shown_ = now;
+    drawn_ = true;
+    fmt::print(stderr, "\r\033[K{:.0f} s {:.60}", seconds(), out::one_line(what_));
+}
+
+Progress::Progress(bool quiet)
+    : quiet_((quiet && out::verbosity() != out::Verbosity::verbose) || out::verbosity() == out::Verbosity::quiet),
+      terminal_(isatty(STDERR_FILENO) == 1 && out::verbosity() != out::Verbosity::verbose) {}
 Progress::~Progress() {
     if (drawn_) fmt::print(stderr, "\r\033[K");
 }
@@ -56,7 +84,12 @@ void Progress::show(double fraction, double seconds_left, std::string_view what)
     std::string step(what.substr(0, what.find(':')));
     if (step == last_) return;
     last_ = std::move(step);
-    out::say("{:3.0f}% {}", 100 * fraction, what);
+    if (out::verbosity() == out::Verbosity::verbose)
+        out::say("{:7.2f} s {:3.0f}% {}",
+                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(), 100 * fraction,
+                 what);
+    else
+        out::say("{:3.0f}% {}", 100 * fraction, what);
 }
 
 }  // namespace gputomo::cli

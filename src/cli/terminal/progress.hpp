@@ -1,6 +1,9 @@
 // Progress on standard error, and the handling of Ctrl-C.
 #pragma once
 
+#include "units/interruption.hpp"
+
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -16,7 +19,27 @@ public:
     [[nodiscard]] static bool interrupted();
 };
 
-/// Shows a bar on a terminal and prints a line for each new step otherwise.
+/// While one exists, a terminal shows for how long this thread has been at work, where the work looks for interruptions.
+/// With --verbose it says at its end how long that took. For work of which no share is known.
+class Elapsed {
+public:
+    explicit Elapsed(std::string what);
+    ~Elapsed();
+    Elapsed(const Elapsed&) = delete;
+    Elapsed& operator=(const Elapsed&) = delete;
+
+private:
+    [[nodiscard]] double seconds() const;
+    void show();
+
+    std::string what_;
+    std::chrono::steady_clock::time_point start_, shown_;
+    bool terminal_, drawn_ = false;
+    InterruptionScope scope_;
+};
+
+/// Shows a bar on a terminal and prints a line for each new step otherwise. --quiet shows nothing. With --verbose, all
+/// steps are lines with the time since the first one.
 class Progress {
 public:
     explicit Progress(bool quiet);
@@ -31,6 +54,7 @@ private:
     bool terminal_;
     bool drawn_ = false;
     std::string last_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace gputomo::cli

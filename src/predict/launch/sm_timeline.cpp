@@ -196,7 +196,7 @@ private:
         warp.waited.step = event.step;
         warp.waited.chosen = chosen;
         warp.waited.at = at;
-        timeline_.stalls.issue(warp.waited, rates_.issue_interval);
+        if (shares_.contention) timeline_.stalls.issue(warp.waited, rates_.issue_interval);
         warp.waited = {.before = event.step, .since = at, .fixed = at + step.stall};
         issued_ += rates_.issue_interval;
         warp.issued = at;
