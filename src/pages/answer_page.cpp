@@ -76,12 +76,13 @@ std::string answer_html(const Answer& a, const PageContext& context) {
 std::string program_html(const answer::Program& program, const std::vector<answer::ProgramLaunch>& launches,
                          const PageContext& context) {
     std::string out = start(fmt::format("{} launches on {}", program.answered, program.gpu)) + "<main class=answer>";
-    out += fmt::format(
-        "<p class=lead>All answered launches take {:.6g} us, one after the other{}.</p>"
-        "<div class=scroll><table "
-        "class=facts><thead><tr><th>kernel</th><th>launches</th><th>us</th><th>share</th><th>limited "
-        "by</th><th>captured us</th></tr></thead><tbody>",
-        program.microseconds, program.failed > 0 ? fmt::format("; {} have no answer", program.failed) : "");
+    out +=
+        fmt::format("<p class=lead>All answered launches take {:.6g} us, one after the other{}.</p>",
+                    program.microseconds, program.failed > 0 ? fmt::format("; {} have no answer", program.failed) : "");
+    out += "<div class=scroll><table class=facts><thead><tr>";
+    for (const char* const column : {"kernel", "launches", "us", "share", "limited by", "captured us"})
+        out += fmt::format("<th>{}</th>", column);
+    out += "</tr></thead><tbody>";
     for (const auto& row : program.kernels)
         out += fmt::format(
             "<tr><td><a href='#k{}'>{}</a></td><td>{}</td><td>{:.6g}</td><td>{:.1f}%</td><td>{}</td><td>{}</td></tr>",

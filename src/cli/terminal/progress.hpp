@@ -19,8 +19,8 @@ public:
     [[nodiscard]] static bool interrupted();
 };
 
-/// While one exists, a terminal shows for how long this thread has been at work, where the work looks for interruptions.
-/// With --verbose it says at its end how long that took. For work of which no share is known.
+/// While one exists, a terminal shows for how long this thread has been at work of which no share is known. The work
+/// has to look for interruptions. With --verbose it says at its end how long that took.
 class Elapsed {
 public:
     explicit Elapsed(std::string what);
