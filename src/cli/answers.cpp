@@ -82,7 +82,9 @@ answer::Answer answered(const launch::Launch& launch, const Answerer& answer, bo
 }
 
 std::vector<ProgramLaunch> answers_to(const std::vector<std::size_t>& numbers, const capture::Capture& captured,
-                                      const Answerer& answer, bool whole) {
+                                      const Answerer& answer, bool whole, const PrintOptions& print) {
+    // The table of a program of a thousand launches shows no instructions, which would take gigabytes.
+    const bool keeps_code = whole || print.json || !print.html.empty();
     std::vector<ProgramLaunch> launches;
     LaunchProgress progress(numbers.size());
     for (const auto number : numbers) {
@@ -94,6 +96,7 @@ std::vector<ProgramLaunch> answers_to(const std::vector<std::size_t>& numbers, c
             if (numbers.size() == 1) throw;
             launch.failed = error.what();
         }
+        if (launch.answer && !keeps_code) launch.answer->instructions = {}, launch.answer->timeline = {};
         launches.push_back(std::move(launch));
     }
     return launches;
@@ -186,7 +189,7 @@ int print_answers_of_capture(const capture::Capture& captured, const LaunchOptio
                              const PrintOptions& print) {
     const auto named = named_launches(captured, options);
     const bool each = !options.launches.empty() || named.size() == 1;
-    const auto launches = answers_to(named, captured, answer, each);
+    const auto launches = answers_to(named, captured, answer, each, print);
     int code = kDone;
     for (const auto& launch : launches)
         code = std::max(code, launch.answer ? exit_code(*launch.answer) : static_cast<int>(kFailed));

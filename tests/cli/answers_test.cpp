@@ -61,6 +61,8 @@ TEST_F(Answers, TimesOfTheSameGpuHaveAnError) {
     EXPECT_DOUBLE_EQ(
         json["kernels"][0]["microseconds"].get<double>() + json["kernels"][1]["microseconds"].get<double>(), us);
     EXPECT_EQ(json["launches"][1]["kernel"], "sgemm128");
+    EXPECT_TRUE(json["launches"][1]["executed_instructions"].is_null());
+    EXPECT_EQ(json["launches"][1]["hot_instructions"].size(), 12U);
     EXPECT_FALSE(json["assumptions_of_gpu"].empty());
 }
 
@@ -157,6 +159,45 @@ TEST_F(Answers, FailedLaunchesAreListedWithTheirReason) {
     EXPECT_EQ(ran.code, 1);
     EXPECT_THAT(ran.out, AllOf(ContainsRegex("sgemm128 +0 .* 1 failed"), HasSubstr("\nFailed\n  - launch 1: "),
                                ContainsRegex("total +1 ")));
+}
+
+class Pages : public ProgramTest {
+protected:
+    /// Predicts a launch of coalesced<<<8, 256>>> of kernels/advice.
+    [[nodiscard]] Ran predict(std::vector<std::string> more) const {
+        more.insert(more.begin(),
+                    {"predict", source("tests/answer/fixtures/advice/coalesced.cubin"), "--kernel", "coalesced",
+                     "--machine", "h200", "--grid", "8", "--block", "256", "--arg", "buf:8192", "--arg", "buf:524288"});
+        return run(more);
+    }
+};
+
+TEST_F(Pages, AreWrittenBesideTheText) {
+    const auto ran = predict({"--html", path("page.html")});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("What warps wait for"), HasSubstr("// coalesced.cu:10")));
+    const auto page = read("page.html");
+    EXPECT_THAT(page, AllOf(HasSubstr("coalesced on NVIDIA H200"), HasSubstr("id='stalls'"),
+                            HasSubstr("coalesced.cu:10"), HasSubstr("<li>f64: "), HasSubstr("--html")));
+}
+
+TEST_F(Pages, DoNotReplaceInputs) {
+    write("k.cubin", "not read");
+    const auto ran = run({"predict", path("k.cubin"), "--kernel", "k", "--machine", "h200", "--grid", "1", "--block",
+                          "32", "--html", path("k.cubin")});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr("--html"));
+    EXPECT_EQ(read("k.cubin"), "not read");
+    EXPECT_THAT(predict({"--html", path("none/page.html")}).err, HasSubstr("none/page.html"));
+}
+
+TEST_F(Pages, AllInstructionsAreListedInOrder) {
+    const auto ran = predict({"--instructions"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    const auto all = ran.out.substr(ran.out.find("All executed instructions"));
+    EXPECT_LT(all.find(" at 0x0"), all.find(" at 0x10"));
+    EXPECT_LT(all.find(" at 0x10"), all.find("EXIT at"));
+    EXPECT_THAT(all, HasSubstr("long_scoreboard"));
 }
 
 }  // namespace
