@@ -137,6 +137,14 @@ TEST_F(MeasureTest, LaunchesClustersAndCooperativeKernels) {
     EXPECT_EQ(measured(launch, {.repetitions = 1}).cold->cycles, 10'000);
     EXPECT_EQ(state().cooperative, 1);
     EXPECT_EQ(state().cluster[0], 2U);
+    EXPECT_EQ(state().large_clusters, 0);
+}
+
+TEST_F(MeasureTest, AsksForClustersThatNotEveryGpuHas) {
+    auto launch = work();
+    launch.cluster = device::Dim3{4, 4, 1};
+    static_cast<void>(measured(launch, {.repetitions = 1}));
+    EXPECT_EQ(state().large_clusters, 1);
 }
 
 TEST_F(MeasureTest, ALaunchThatFailsNamesTheKernelAndTheNextDeviceIsNew) {

@@ -65,6 +65,7 @@ inline constexpr int kFunctionLocalSize = 3;
 inline constexpr int kFunctionRegisters = 4;
 inline constexpr int kFunctionMaxDynamicShared = 8;
 inline constexpr int kFunctionPreferredCarveout = 9;
+inline constexpr int kFunctionLargeClusters = 14;  ///< CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
 inline constexpr int kCarveoutDefault = -1;
 
 // CUdevice_attribute, where the backend itself asks

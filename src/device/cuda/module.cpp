@@ -157,6 +157,11 @@ void CudaKernel::enqueue_with_attributes(const Launch& launch, void** extra, con
         attributes[count++].value.cooperative = 1;
     }
     if (launch.cluster) {
+        // Larger clusters do not fit on every GPU of this compute capability, so that the driver asks for consent.
+        constexpr std::uint64_t kPortableBlocks = 8;
+        if (launch.cluster->count() > kPortableBlocks)
+            session_->check(session_->call().function_set_attribute(function_, abi::kFunctionLargeClusters, 1),
+                            "cuFuncSetAttribute", context);
         attributes[count].id = abi::kLaunchCluster;
         auto& cluster = attributes[count++].value.cluster;
         cluster[0] = launch.cluster->x, cluster[1] = launch.cluster->y, cluster[2] = launch.cluster->z;

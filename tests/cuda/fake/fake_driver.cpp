@@ -350,7 +350,9 @@ Result cuFuncGetAttribute(int* value, int attribute, abi::Function) {
 }
 Result cuFuncSetAttribute(abi::Function, int attribute, int value) {
     BEGIN("cuFuncSetAttribute");
-    (attribute == abi::kFunctionMaxDynamicShared ? state.dynamic_shared_allowed : state.carveout) = value;
+    (attribute == abi::kFunctionMaxDynamicShared ? state.dynamic_shared_allowed
+     : attribute == abi::kFunctionLargeClusters  ? state.large_clusters
+                                                 : state.carveout) = value;
     return abi::kSuccess;
 }
 Result cuLaunchKernel(abi::Function function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,

@@ -41,6 +41,7 @@ struct State {
     // Launches with attributes.
     int cooperative = 0;
     unsigned cluster[3] = {};
+    int large_clusters = 0;
     int context_resets = 0;
     // The fake clock advances with each launch: by `empty_cycles` for a kernel "empty", by `kernel_cycles` for others
     // but the reader of the clock, "stamp". Two cycles are a nanosecond.
