@@ -77,3 +77,14 @@ std::span<const EmbeddedFile> embedded_@folder@() { return kFiles; }
   target_sources(${target} PRIVATE ${source})
   set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
+
+# gputomo_embed_binary(TARGET FILE HEADER FUNCTION): builds src/FILE into TARGET as hexadecimal digits, 96 on a line.
+# FUNCTION() returns them, which HEADER declares in the namespace of the room that HEADER lies in.
+function(gputomo_embed_binary target file header function)
+  set(path ${CMAKE_SOURCE_DIR}/src/${file})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+  file(READ ${path} digits HEX)
+  string(REPEAT "." 96 line)
+  string(REGEX REPLACE "(${line})" "\\1\n" digits "${digits}")
+  gputomo_embed_string(${target} "${digits}" ${header} ${function})
+endfunction()

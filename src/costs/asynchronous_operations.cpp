@@ -26,10 +26,16 @@ BulkSpec bulk_spec_of(const machine::Machine& machine) {
     double l2 = 0;
     if (const auto* const cache = machine::shared_cache(machine, "global"); cache != nullptr)
         l2 = static_cast<double>(cache->latency.value_or(0));
-    // What a copy takes beyond a load of its line passes before it departs.
-    spec.start = std::max(0.0, latency_of(machine, kBulkLoad) - l2);
-    spec.tensor_start = std::max(0.0, latency_of(machine, kTensorLoad) - l2);
+    // What a copy takes beyond a load of its line passes before it departs. Where it takes less, it returns earlier.
+    const auto beside_a_load = [&](std::string_view operation, double& start, double& earlier) {
+        const double latency = latency_of(machine, operation);
+        start = std::max(0.0, latency - l2);
+        earlier = latency > 0 ? std::max(0.0, l2 - latency) : 0;
+    };
+    beside_a_load(kBulkLoad, spec.start, spec.earlier);
+    beside_a_load(kTensorLoad, spec.tensor_start, spec.tensor_earlier);
     spec.store_start = latency_of(machine, kBulkStore);
+    spec.between_start = latency_of(machine, kBulkBetween);
     spec.command = interval_of(machine, kBulkLoad);
     spec.tensor_command = interval_of(machine, kTensorLoad);
     spec.piece = interval_of(machine, kTensorRow);
@@ -38,13 +44,17 @@ BulkSpec bulk_spec_of(const machine::Machine& machine) {
     spec.arrival = latency_of(machine, kBarrierArrival);
     spec.signal = std::max(0.0, latency_of(machine, kClusterArrival) - spec.arrival);
     spec.check = latency_of(machine, kBarrierCheck);
+    spec.checked = spec.check + shared;
     spec.cluster_barrier = latency_of(machine, kClusterBarrier);
+    spec.cluster_arrival = interval_of(machine, kClusterBarrier);
     const auto rate = [&machine](const char* kind) {
         const auto access = machine.accesses.find(kind);
         return access == machine.accesses.end() ? 0 : access->second.sm_bytes_per_cycle.value_or(0);
     };
     spec.bytes_per_cycle = rate("l2_bulk");
     spec.store_bytes_per_cycle = rate("l2_bulk_store");
+    spec.between_load_rate = rate("shared_cluster");
+    spec.between_store_rate = rate("shared_cluster_store");
     return spec;
 }
 

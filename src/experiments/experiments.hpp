@@ -14,6 +14,10 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment issue_cost_experiment();
 [[nodiscard]] Experiment tensor_products_experiment();
 [[nodiscard]] Experiment warpgroup_products_experiment();
+[[nodiscard]] Experiment shared_barriers_experiment();
+[[nodiscard]] Experiment fences_experiment();
+[[nodiscard]] Experiment bulk_copies_experiment();
+[[nodiscard]] Experiment clusters_experiment();
 [[nodiscard]] Experiment shared_latency_experiment();
 [[nodiscard]] Experiment shared_throughput_experiment();
 [[nodiscard]] Experiment shared_queue_experiment();

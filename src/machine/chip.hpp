@@ -66,6 +66,7 @@ struct Topology {
     Real operand_read_cycles;
     Integer sms_per_cpc;
     Integer sms_per_gpc;
+    Integers cluster_sms;
     Integer max_blocks_per_cluster;
 
     template <class Self, class Visitor>
@@ -112,6 +113,10 @@ struct Topology {
         visit({.name = "sms_per_gpc", .unit = Unit::count,
                .doc = "SMs of a graphics processing cluster (GPC), for the largest one; others may be smaller "
                       "because faulty SMs are switched off"}, self.sms_per_gpc);
+        visit({.name = "cluster_sms", .unit = Unit::count,
+               .doc = "SMs of each group that clusters do not leave, the largest group first; a GPC may be several "
+                      "such groups, down to a single TPC. A missing value means groups of sms_per_gpc"},
+              self.cluster_sms);
         visit({.name = "max_blocks_per_cluster", .unit = Unit::count, .doc = "most blocks of a thread block cluster",
                .internal = "no experiment measures it yet; it would take launches that fail"},
               self.max_blocks_per_cluster);
@@ -123,6 +128,8 @@ struct LaunchCost {
     Real empty_kernel;
     Integer block_replacement;
     Real block_interval;
+    Integer cluster_replacement;
+    Real cluster_interval;
     Real warp_interval;
     Real profiler_cycles;
     Integer code_prefetch;
@@ -139,6 +146,13 @@ struct LaunchCost {
         visit({.name = "block_interval", .unit = Unit::cycles,
                .doc = "SM cycles between the starts of two blocks on the whole GPU, however small the blocks are"},
               self.block_interval);
+        visit({.name = "cluster_replacement", .unit = Unit::cycles,
+               .doc = "cycles from the end of the last block of a cluster to the start of the next cluster in its "
+                      "place; a missing value means block_replacement"},
+              self.cluster_replacement);
+        visit({.name = "cluster_interval", .unit = Unit::cycles,
+               .doc = "SM cycles between the starts of two clusters on the whole GPU; a missing value means that of "
+                      "their blocks"}, self.cluster_interval);
         visit({.name = "warp_interval", .unit = Unit::cycles,
                .doc = "cycles between the starts of two warps on one SM"}, self.warp_interval);
         visit({.name = "profiler_cycles", .unit = Unit::cycles,

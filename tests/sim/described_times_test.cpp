@@ -39,6 +39,8 @@ const std::map<std::string, std::string> kNotSimulated{
     {"patterns.*.memory_loads_per_cycle", "follows from latency, lines in flight and the bandwidth of memory"},
     {"memory.sm_bytes_per_cycle", "follows from latency, lines in flight and the SM's port"},
     {"memory.contention_base", "for performance models: an idle memory takes the latency of the path"},
+    {"launch.cluster_replacement", "clusters are simulated in machine code alone: AsynchronousOperations tests it"},
+    {"launch.cluster_interval", "clusters are simulated in machine code alone: AsynchronousOperations tests it"},
     {"launch.profiler_cycles", "a profiler's: added to the counter of elapsed cycles, not to the launch's time"},
 };
 
@@ -70,6 +72,8 @@ void describe_what_is_only_reported(Machine& m) {
     m.memory.sm_bytes_per_cycle.set(8);
     m.memory.contention_base.set(400);
     m.launch.profiler_cycles.set(900);
+    m.launch.cluster_replacement.set(700);
+    m.launch.cluster_interval.set(5);
 }
 
 /// Two SMs without caches, whose warps have a stack of diverged paths.

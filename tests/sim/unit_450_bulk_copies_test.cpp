@@ -40,6 +40,7 @@ TEST_F(BulkTiming, SmallCopiesTakeTheirLatency) {
 
 TEST_F(BulkTiming, LargeCopiesTakeTheTimeOfTheirBytes) {
     constexpr std::uint64_t kBytes = 113 * 1024;
+    spec.bytes_per_cycle = 113;
     const double small = times(copy_of(Transfer::Kind::load, false, 1, 16)).done;
     free = 0;
     EXPECT_NEAR(times(copy_of(Transfer::Kind::load, false, 1, kBytes)).done - small, 1024, 3);
@@ -47,6 +48,7 @@ TEST_F(BulkTiming, LargeCopiesTakeTheTimeOfTheirBytes) {
 }
 
 TEST_F(BulkTiming, RowsOfABoxTakeACycleEach) {
+    spec.piece = 1 / 0.97;
     const double one = times(copy_of(Transfer::Kind::load, true, 1, 16)).done;
     free = 0;
     EXPECT_NEAR(times(copy_of(Transfer::Kind::load, true, 65, 16)).done - one, 64 / 0.97, 1);
@@ -54,6 +56,7 @@ TEST_F(BulkTiming, RowsOfABoxTakeACycleEach) {
 
 TEST_F(BulkTiming, CopiesOfAnSmFollowEachOther) {
     const auto copy = copy_of(Transfer::Kind::load, false, 1, 11300);
+    spec.bytes_per_cycle = 113;
     const double first = times(copy).done;
     EXPECT_NEAR(times(copy).done - first, 100, 1);
 }
@@ -62,6 +65,17 @@ TEST_F(BulkTiming, StoresAreReadBeforeTheyAreDone) {
     const BulkTimes stored = times(copy_of(Transfer::Kind::store, false, 1, 32 * 100));
     EXPECT_NEAR(stored.read, 100 + spec.store_start, 1);
     EXPECT_GT(stored.done, stored.read + 200);
+}
+
+TEST_F(BulkTiming, CopiesBetweenBlocksTakeTheTimeOfStores) {
+    spec.between_start = 200;
+    spec.between_store_rate = 20;
+    EXPECT_NEAR(times(copy_of(Transfer::Kind::between, false, 0, 0)).done, 200, 1);
+    free = 0;
+    Transfer copy = copy_of(Transfer::Kind::between, false, 0, 0);
+    copy.bytes = 8000;
+    EXPECT_NEAR(times(copy).done, 600, 1);
+    EXPECT_EQ(memory.accesses.size(), 0U);
 }
 
 TEST_F(BulkTiming, WithoutLeavesACopyCostsItsLinesOnly) {

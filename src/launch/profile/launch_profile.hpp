@@ -24,7 +24,7 @@ enum class StepKind : std::uint8_t {
     bulk_copy,     ///< between global and shared memory, as one piece
     bulk_group,    ///< is complete when all bulk copies to global memory before it are
     wait,          ///< waits until at most `left` instructions of `barrier` are in flight
-    fence,         ///< waits for all accesses of the warp
+    fence,         ///< waits for the warp's loads and stores, and `latency` cycles longer (0: for its loads alone)
     block_barrier,
     branch
 };

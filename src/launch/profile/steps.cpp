@@ -1,7 +1,9 @@
 #include "launch/profile/steps.hpp"
 
+#include "costs/fences.hpp"
 #include "costs/product_groups.hpp"
 #include "sass/code.hpp"
+#include "sass/fences.hpp"
 #include "sass/form.hpp"
 #include "sim/machine_code/stall_kind.hpp"
 #include "sim/machine_code/warpgroup_shape.hpp"
@@ -54,9 +56,26 @@ void set_wait(const sass::Instruction& instruction, ProfiledStep& step) {
     step.waits |= static_cast<std::uint8_t>(wait.others);
 }
 
+/// How long a fence holds its warp, as far as the description says it.
+void set_fence(const sass::Instruction& instruction, const costs::FenceSpec& fences, ProfiledStep& step) {
+    step.latency = 0;
+    if (!fences.described) return;
+    switch (sass::fence_scope_of(instruction)) {
+        case sass::FenceScope::block: step.kind = StepKind::compute; break;
+        case sass::FenceScope::gpu: step.latency = fences.gpu; break;
+        case sass::FenceScope::system: step.latency = fences.system; break;
+        case sass::FenceScope::none: {
+            constexpr double kMostStall = 255;  // ERRBAR takes less on all GPUs that were measured
+            step.stall = std::max(step.stall, static_cast<std::uint8_t>(std::min(kMostStall, fences.errors)));
+            break;
+        }
+    }
+}
+
 }  // namespace
 
 void add_steps(const sim::machine_code::MachineProgram& program, const machine::Machine& machine, LaunchProfile& to) {
+    const auto fences = costs::fence_spec_of(machine);
     const sim::CostModel model(machine);
     const auto file = costs::register_file_of(machine);
     const sim::SassCosts costs = sim::sass_costs_of(program, machine, model);
@@ -72,6 +91,9 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
                           .kind = kind_of(from),
                           .latency = cost.last_latency};
         step.stall = static_cast<std::uint8_t>(sim::stall_cycles(control));
+        if (from.flow == Flow::converge)
+            step.stall = std::max(step.stall, static_cast<std::uint8_t>(std::clamp<std::int64_t>(
+                                                  machine.issue.branch_latency_untaken.value_or(0), 0, 255)));
         step.waits = control.wait;
         step.stalls = sim::machine_code::stall_kind_of(from);
         step.written = control.write_barrier;
@@ -91,6 +113,8 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
             step.unit = unit_of[unit];
             step.interval = cost.units.front().interval;
         }
+        if (step.kind == StepKind::fence || sass::waits_for_errors(from.instruction))
+            set_fence(from.instruction, fences, step);
         if (step.kind == StepKind::wait && from.instruction.form != nullptr) set_wait(from.instruction, step);
         to.steps.push_back(std::move(step));
         all += to.executed[at];

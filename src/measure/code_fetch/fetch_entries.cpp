@@ -17,7 +17,7 @@ using ptx::Type;
 /// Clock reads of a row, and those with a read before them. A row must extend beyond the end of a line.
 constexpr std::uint32_t kEntryReads = 10, kLater = kEntryReads - 1;
 /// Passes that do not count: they bring code and table into their caches.
-constexpr std::size_t kWarmPasses = 2;
+constexpr std::size_t kWarmFetchPasses = 2;
 constexpr Bytes kRecord{std::int64_t{4} * kEntryReads};
 
 /// A row of clock reads, and an operation that makes it unlike all others, so that no compiler merges two rows.
@@ -89,7 +89,7 @@ std::vector<FetchPlaceTimes> FetchEntries::run(std::uint32_t every, std::size_t 
     for (std::uint32_t i = 0; i < kEntries; i += every) pass.push_back(i);
     std::mt19937 random(1);
     std::ranges::shuffle(pass, random);
-    for (std::size_t i = 0; i < kWarmPasses + passes; ++i) order.insert(order.end(), pass.begin(), pass.end());
+    for (std::size_t i = 0; i < kWarmFetchPasses + passes; ++i) order.insert(order.end(), pass.begin(), pass.end());
     const auto visits = static_cast<std::int64_t>(order.size());
     device::Buffer list(device_, Bytes{4 * visits}), results(device_, Bytes{kRecord.count() * visits + 4});
     list.write(order);
@@ -101,7 +101,7 @@ std::vector<FetchPlaceTimes> FetchEntries::run(std::uint32_t every, std::size_t 
     for (std::size_t i = 0; i < pass.size(); ++i)
         for (std::size_t later = 1; later < kEntryReads; ++later) {
             FetchPlaceTimes place{offsets_[pass[i] * kLater + later - 1], {}};
-            for (std::size_t visit = kWarmPasses * pass.size() + i; visit < order.size(); visit += pass.size())
+            for (std::size_t visit = kWarmFetchPasses * pass.size() + i; visit < order.size(); visit += pass.size())
                 place.cycles.push_back(words[visit * kEntryReads + later] - words[visit * kEntryReads + later - 1]);
             places.push_back(std::move(place));
         }

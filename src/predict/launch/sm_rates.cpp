@@ -137,6 +137,7 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
         constants != nullptr ? static_cast<double>(constants->latency.value_or(0)) : rates.l1_latency;
     add_cold_start(rates, machine);
     rates.bulk = costs::bulk_spec_of(machine);
+    rates.fences = costs::fence_spec_of(machine);
     return rates;
 }
 

@@ -3,6 +3,7 @@
 
 #include "costs/asynchronous_operations.hpp"
 #include "costs/atomic_units.hpp"
+#include "costs/fences.hpp"
 #include "costs/register_ports.hpp"
 #include "costs/shared_queue.hpp"
 #include "machine/dram_variation.hpp"
@@ -65,6 +66,7 @@ struct SmRates {
     double constant_latency = 0, barrier_latency = 0, branch_latency = 0;
     ReadOnlyRates code, constants;
     costs::BulkSpec bulk;
+    costs::FenceSpec fences;
     std::vector<TlbRate> tlbs;     ///< nearest first
     double store_drain = 0;        ///< cycles from the last store that leaves the SM to the end of the launch
     double profiler_cycles = 0;    ///< that a profiler counts for an empty kernel

@@ -222,7 +222,7 @@ private:
     /// A warp whose phase has ended.
     void go_on(const PhaseWaiter& waiter, double ended) {
         ReplayedWarp& warp = warps_[waiter.warp];
-        const double written = std::max(waiter.written, ended);
+        const double written = std::max(waiter.written, ended + rates_.bulk.checked);
         warp.release(profile_.steps[waiter.step], waiter.step, waiter.read, written);
         warp.hold = std::max(warp.hold, ended);
         queue_next(waiter.warp);
@@ -246,7 +246,7 @@ private:
             if (use.phase == 0) continue;
             const ReplayedPhase& phase = block.phase(use.barrier, use.phase - 1);
             if (phase.left == 0) {
-                written = std::max(written, phase.ended);
+                written = std::max(written, phase.ended + rates_.bulk.checked);
                 continue;
             }
             block.waiters.push_back({index, step, use.barrier, use.phase - 1, read, written});
@@ -277,11 +277,12 @@ private:
         const costs::BulkSpec& spec = rates_.bulk;
         const double start = writes ? spec.store_start : access.tensor ? spec.tensor_start : spec.start;
         const double rate = writes ? spec.store_bytes_per_cycle : spec.bytes_per_cycle;
+        const double earlier = writes ? 0 : access.tensor ? spec.tensor_earlier : spec.earlier;
         double done = at + start;
         for (const auto& line : std::span(trace.lines.data() + access.first, access.lines)) {
             const double bytes = std::popcount(line.sectors) * static_cast<double>(launch::kTouchedSectorBytes);
             const double leaves = bulk_.take(at, std::max(spec.piece, rate > 0 ? bytes / rate : 0) * scale_) + start;
-            done = std::max(done, memory_.served(access, line, leaves, warp.twin));
+            done = std::max(done, memory_.served(access, line, leaves, warp.twin) - earlier);
             if (writes) warp.bulk_read = std::max(warp.bulk_read, leaves);
         }
         if (writes) warp.bulk_done = std::max(warp.bulk_done, done);
@@ -320,6 +321,11 @@ private:
                 break;
             case launch::StepKind::copy_barrier: written = std::max(at, warp.copies_done); break;
             case launch::StepKind::wait: warp.wait(step, at); break;
+            case launch::StepKind::fence:
+                if (step.latency == 0) break;
+                warp.hold = std::max(warp.hold, rates_.fences.end(step.latency, at, warp.memory_done, warp.stored));
+                warp.stored = 0;
+                break;
             case launch::StepKind::branch: jump(warp, event, at); break;
             case launch::StepKind::block_barrier: {
                 warp.release(step, event.step, read, written);
@@ -378,7 +384,10 @@ private:
                                         .cycles = static_cast<double>(access.returning),
                                         .spread = static_cast<double>(access.conflict)});
         if (step.kind == launch::StepKind::copy) warp.copies_done = std::max(warp.copies_done, done);
-        if (access.kind != launch::AccessKind::store) warp.memory_done = std::max(warp.memory_done, done);
+        if (access.kind != launch::AccessKind::store)
+            warp.memory_done = std::max(warp.memory_done, done);
+        else if (access.bank_cycles == 0)
+            warp.stored = std::max(warp.stored, done);
         written = done;
     }
 

@@ -17,7 +17,7 @@ double ReplayedWarp::ready(const launch::ProfiledStep& step) {
         when = released[barrier];
         waited.producer = releasing[barrier];
     }
-    waited.fence = step.kind == launch::StepKind::fence;
+    waited.fence = step.kind == launch::StepKind::fence && step.latency == 0;
     if (waited.fence) when = std::max(when, memory_done);
     waited.ready = when;
     return when;

@@ -21,6 +21,7 @@ struct ClusterState {
     std::uint64_t phase = 0;             ///< times that the cluster has met at its barrier
     std::uint64_t arrived = 0;           ///< threads in this phase
     std::uint64_t live = 0;              ///< threads that have not ended
+    double latest = 0;                   ///< when the last warp arrived
     double met = 0;                      ///< when it met last
     std::vector<std::uint32_t> waiting;  ///< warps of the simulated GPU
 

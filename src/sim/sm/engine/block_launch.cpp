@@ -10,6 +10,8 @@ BlockLaunchSpec block_launch_spec_of(const machine::LaunchCost& launch) {
     BlockLaunchSpec spec;
     spec.replacement = static_cast<double>(launch.block_replacement.value_or(0));
     spec.block_interval = launch.block_interval.value_or(0);
+    spec.cluster_replacement = static_cast<double>(launch.cluster_replacement.value_or(spec.replacement));
+    spec.cluster_interval = launch.cluster_interval.value_or(0);
     spec.warp_interval = launch.warp_interval.value_or(0);
     spec.code_prefetch = static_cast<std::uint64_t>(launch.code_prefetch.value_or(0));
     spec.store_drain = launch.store_drain.value_or(0);

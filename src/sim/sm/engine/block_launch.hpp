@@ -16,6 +16,8 @@ struct BlockLaunchSpec {
     std::uint32_t warps_per_block = 0;
     double replacement = 0;           ///< cycles from the end of a block to the start of the one that takes its place
     double block_interval = 0;        ///< cycles between two blocks that the GPU starts
+    double cluster_replacement = 0;   ///< as `replacement`, of clusters
+    double cluster_interval = 0;      ///< cycles between two clusters that the GPU starts; 0: that of their blocks
     double warp_interval = 0;         ///< cycles between two warps that an SM starts
     std::uint64_t code_prefetch = 0;  ///< bytes of code that the launch brings near the SMs
     double store_drain = 0;           ///< cycles from the last store to the end of the launch

@@ -136,6 +136,7 @@ private:
     void check_clusters() const;
     /// Starts clusters as long as a GPC has room for all blocks of one.
     void place_clusters(double now);
+    [[nodiscard]] std::vector<std::uint32_t> cluster_groups() const;
     [[nodiscard]] std::vector<std::uint32_t> room_for_cluster() const;
     void start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32_t threads, double now);
     void choose_slot(ResidentWarp& warp, std::uint32_t sm);
@@ -164,8 +165,9 @@ private:
     /// ago comes first. They therefore take turns at what they share: banks of shared memory and the path to memory.
     using Event = std::tuple<double, double, std::uint32_t>;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-    double latest_ = 0;        ///< the launch is not over before
-    double latest_store_ = 0;  ///< the last store has left its SM
+    double latest_ = 0;                          ///< the launch is not over before
+    std::vector<std::uint32_t> cluster_groups_;  ///< SMs of each group that clusters do not leave
+    double latest_store_ = 0;                    ///< the last store has left its SM
     std::optional<BlockSampler> sampler_;
     std::vector<costs::BlockSpan> timeline_;  ///< of the first SM
     double longest_block_ = 0;                ///< cycles of a block that has ended

@@ -52,6 +52,9 @@ void Engine::size_launch() {
         residency.why = fmt::format("{} threads per block asked; .maxntid is {}", needs.threads, shape_.max_threads);
     if (!residency.why.empty()) throw DeviceError(fmt::format("launch of {}: {}", shape_.name, residency.why));
     check_clusters();
+    cluster_groups_ = cluster_groups();
+    if (shape_.cluster.count() > 1 && units_.block_launch_spec.cluster_interval > 0)
+        units_.block_launch_spec.block_interval = 0;
     units_.block_launch_spec.blocks = launch.grid.count();
     units_.block_launch_spec.blocks_per_sm = residency.blocks;
     units_.block_launch_spec.warps_per_block = static_cast<std::uint32_t>((needs.threads + kWarpSize - 1) / kWarpSize);
@@ -169,7 +172,7 @@ void Engine::end_warp(std::uint32_t index, double now) {
     --units_.block_launch.sms[block.sm].resident;
     free_blocks_.push_back(warp.block);
     if (shape_.cluster.count() > 1)
-        place_clusters(now + units_.block_launch_spec.replacement);
+        place_clusters(now + units_.block_launch_spec.cluster_replacement);
     else
         place_block(block.sm, now + units_.block_launch_spec.replacement);
 }

@@ -42,21 +42,38 @@ void Engine::place_clusters(double now) {
             throw DeviceError(fmt::format("launch of {}: no GPC has room for a cluster of {} blocks", shape_.name,
                                           shape_.cluster.count()));
         }
+        const double start = std::max(now, units_.block_launch.next_start);
         for (const auto sm : sms) place_block(sm, now);
+        // The blocks of a cluster start together.
+        if (units_.block_launch_spec.cluster_interval > 0)
+            units_.block_launch.next_start = start + units_.block_launch_spec.cluster_interval;
     }
 }
 
-/// The SMs for the blocks of the next cluster, in the GPC with the fewest resident blocks; empty where none has room.
+/// The groups of SMs that clusters do not leave. SMs beyond those that the description names are in none.
+std::vector<std::uint32_t> Engine::cluster_groups() const {
+    const auto& topology = setup_.machine.topology;
+    std::vector<std::uint32_t> groups;
+    for (const auto sms : topology.cluster_sms.value_or({})) groups.push_back(static_cast<std::uint32_t>(sms));
+    if (!groups.empty()) return groups;
+    const auto of_gpc = static_cast<std::uint32_t>(topology.sms_per_gpc.value_or(machine::kAssumedSmsPerGpc));
+    for (auto left = static_cast<std::uint32_t>(units_.block_launch.sms.size()); left > 0; left -= groups.back())
+        groups.push_back(std::min(left, of_gpc));
+    return groups;
+}
+
+/// The SMs for the blocks of the next cluster, in the group with the fewest resident blocks; empty where none has room.
+/// A group with fewer SMs than the cluster has blocks takes none, however many blocks an SM holds.
 std::vector<std::uint32_t> Engine::room_for_cluster() const {
-    const auto of_gpc =
-        static_cast<std::uint32_t>(setup_.machine.topology.sms_per_gpc.value_or(machine::kAssumedSmsPerGpc));
-    const auto count = static_cast<std::uint32_t>(units_.block_launch.sms.size());
     std::vector<std::uint32_t> best;
-    std::uint64_t least = 0;
-    for (std::uint32_t first = 0; first < count; first += of_gpc) {
-        const std::uint32_t end = std::min(count, first + of_gpc);
+    double least = 0;
+    std::uint32_t end = 0;
+    for (const std::uint32_t group : cluster_groups_) {
+        const std::uint32_t first = end;
+        end = std::min(first + group, static_cast<std::uint32_t>(units_.block_launch.sms.size()));
+        if (end - first < shape_.cluster.count()) continue;
         std::vector<std::uint64_t> resident;
-        std::uint64_t all = 0;
+        double all = 0;
         for (std::uint32_t sm = first; sm < end; ++sm) {
             resident.push_back(units_.block_launch.sms[sm].resident);
             all += units_.block_launch.sms[sm].resident;
@@ -68,6 +85,7 @@ std::vector<std::uint32_t> Engine::room_for_cluster() const {
             ++*place;
             chosen.push_back(first + static_cast<std::uint32_t>(place - resident.begin()));
         }
+        all /= end - first;
         if (chosen.size() < shape_.cluster.count() || (!best.empty() && all >= least)) continue;
         best = std::move(chosen);
         least = all;

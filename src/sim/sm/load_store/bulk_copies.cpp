@@ -40,23 +40,29 @@ BulkTimes transfer_bulk(const costs::BulkSpec& spec, const Transfer& transfer, s
                         MemorySystem& memory, double now) {
     const double began = std::max(now, free);
     const bool writes = transfer.kind == Transfer::Kind::store || transfer.kind == Transfer::Kind::reduce;
-    const double start = writes ? spec.store_start : transfer.tensor ? spec.tensor_start : spec.start;
-    const double rate = writes ? spec.store_bytes_per_cycle : spec.bytes_per_cycle;
+    const bool between = transfer.kind == Transfer::Kind::between;
+    const double start = writes            ? spec.store_start
+                         : between         ? spec.between_start
+                         : transfer.tensor ? spec.tensor_start
+                                           : spec.start;
+    const double rate = writes ? spec.store_bytes_per_cycle : between ? spec.between_store_rate : spec.bytes_per_cycle;
+    const double earlier = transfer.kind != Transfer::Kind::load ? 0
+                           : transfer.tensor                     ? spec.tensor_earlier
+                                                                 : spec.earlier;
     double taken = began;
     BulkTimes times{.read = now, .done = began + start};
     for (const auto& range : transfer.ranges)
         for (std::uint64_t at = range.address; at < range.address + range.bytes;) {
             const std::uint64_t next = std::min(range.address + range.bytes, (at / kLine + 1) * kLine);
             const double there = memory.access(transaction_of(transfer.kind, at, next - at, sm), taken + start);
-            times.done = std::max(times.done, there);
+            times.done = std::max(times.done, there - earlier);
             taken += std::max(spec.piece, rate > 0 ? static_cast<double>(next - at) / rate : 0);
             at = next;
         }
-    if (transfer.kind == Transfer::Kind::between && rate > 0) taken += static_cast<double>(transfer.bytes) / rate;
+    if (between && rate > 0) taken += static_cast<double>(transfer.bytes) / rate;
     free = std::max(taken, began + (transfer.tensor ? spec.tensor_command : spec.command));
     times.read = std::max(now, taken + start);
     times.done = std::max(times.done, times.read);
-    if (transfer.kind == Transfer::Kind::between) times.done += spec.between / 2;  // one way
     return times;
 }
 

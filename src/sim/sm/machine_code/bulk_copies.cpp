@@ -14,7 +14,9 @@ void SassEngine::copy_bulk(Warp& warp, std::size_t at, double now) {
                                           units_.bulk_copies.free[block.sm], setup_.memory_system, now);
     for (const auto& signal : transfer.signals) {
         const bool remote = signal.block != &block;
-        const double when = times.done + (remote ? units_.bulk_copies.spec.signal : 0.0);
+        // A copy between blocks takes the way to the other block's barrier with its bytes.
+        const bool apart = remote && transfer.kind != machine_code::Transfer::Kind::between;
+        const double when = times.done + (apart ? units_.bulk_copies.spec.signal : 0.0);
         double& complete_at = barriers_complete_[signal.block->resident][signal.barrier];
         complete_at = std::max(complete_at, when);
     }

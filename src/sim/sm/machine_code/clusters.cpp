@@ -38,6 +38,10 @@ void SassEngine::meet_cluster(Warp& warp, const Step& step, std::size_t at, std:
         warp.cluster_phase = cluster.phase;
         cluster.arrived += static_cast<std::uint64_t>(std::popcount(taken));
         warp.paths.current()->step = at + 1;
+        double& free = arrival_free_[warp.state.block->sm];
+        const double arrives = std::max(now, free);
+        free = arrives + units_.bulk_copies.spec.cluster_arrival;
+        cluster.latest = std::max(cluster.latest, arrives);
         release_cluster(cluster, now);
         return;
     }
@@ -52,7 +56,7 @@ void SassEngine::meet_cluster(Warp& warp, const Step& step, std::size_t at, std:
 
 void SassEngine::release_cluster(machine_code::ClusterState& cluster, double now) {
     if (!cluster.complete()) return;
-    cluster.met = now + units_.bulk_copies.spec.cluster_barrier;
+    cluster.met = std::max(now, cluster.latest) + units_.bulk_copies.spec.cluster_barrier;
     for (const auto index : std::exchange(cluster.waiting, {})) {
         Warp& warp = of_warps_[index];
         warp.paths.release_block_barrier(kClusterBarrierNumber);
@@ -61,12 +65,30 @@ void SassEngine::release_cluster(machine_code::ClusterState& cluster, double now
     }
 }
 
-double SassEngine::to_other_blocks(const Warp& warp, const MemoryInstruction& instruction, std::uint32_t mask) const {
-    if (instruction.space != ptx::Space::shared) return 0;
+double SassEngine::at_other_blocks(const Warp& warp, const MemoryInstruction& instruction, std::uint32_t mask,
+                                   double now, double own) {
+    if (instruction.space != ptx::Space::shared) return own;
     const machine_code::BlockState& state = *warp.state.block;
-    bool elsewhere = false;
-    for_lanes(mask, [&](int lane) { elsewhere |= state.reached[static_cast<std::size_t>(lane)] != &state; });
-    return elsewhere ? units_.bulk_copies.spec.between : 0;
+    constexpr std::uint64_t kSectorBytes = 32;
+    std::vector<std::uint64_t>& sectors = sectors_elsewhere_;
+    sectors.clear();
+    for_lanes(mask, [&](int lane) {
+        const auto l = static_cast<std::size_t>(lane);
+        const auto* const there = state.reached[l];
+        if (there == &state) return;
+        const std::uint64_t first = state.addresses[l] / kSectorBytes;
+        for (std::uint64_t at = first; at * kSectorBytes < state.addresses[l] + instruction.bytes; ++at)
+            sectors.push_back(at * machine_code::kMostClusterBlocks + there->rank);
+    });
+    if (sectors.empty()) return own;
+    std::ranges::sort(sectors);
+    const auto repeated = std::ranges::unique(sectors);
+    const auto bytes = static_cast<double>((sectors.size() - repeated.size()) * kSectorBytes);
+    const bool loads = instruction.kind == AccessKind::load;
+    const double rate = loads ? units_.bulk_copies.spec.between_load_rate : units_.bulk_copies.spec.between_store_rate;
+    double& free = between_free_[state.sm];
+    free = std::max(now, free) + (rate > 0 ? bytes / rate : 0);
+    return std::max(own, free) + units_.bulk_copies.spec.between;
 }
 
 }  // namespace gputomo::sim

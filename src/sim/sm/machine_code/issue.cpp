@@ -69,6 +69,7 @@ KernelShape shape_of_code(const LoadedMachineCode& kernel, const device::Launch&
 
 SassKind kind_of(const machine_code::Step& step) {
     if (step.flow != Flow::next) return SassKind::flow;
+    if (sass::waits_for_errors(step.instruction)) return SassKind::errors;
     switch (step.instruction.form->facts->what) {
         case Class::memory:
         case Class::shared_barrier: return SassKind::memory;
@@ -136,6 +137,8 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
     states_.resize(blocks_.capacity());
     barriers_complete_.resize(blocks_.capacity());
     waiters_.resize(blocks_.capacity());
+    fence_spec_ = costs::fence_spec_of(setup.machine);
+    for (auto* const free : {&between_free_, &arrival_free_}) free->assign(static_cast<std::size_t>(facts_.sms), 0.0);
     const auto& file = units_.operands.file;
     for (double& slots : units_.load_store.spec.path_slots) slots = costs::slots_beside_others(slots, file);
     units_.load_store.spec.shared_slots = costs::slots_beside_others(units_.load_store.spec.shared_slots, file);
@@ -162,6 +165,7 @@ void SassEngine::find_needs() {
                         .read_barrier = control.read_barrier,
                         .on_cores = cost.on_cores};
         needs.goes_on = needs.stall == 1;
+        if (needs.kind == SassKind::fence) needs.fence = sass::fence_scope_of(instruction);
         needs.commits = machine_code::warpgroup::commits_products(instruction);
         if (needs.kind == SassKind::compute) {
             needs.slots = static_cast<float>(compute_slots(instruction, cost, units_.operands.file));
@@ -208,6 +212,7 @@ void SassEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double 
     warp.state.start(state, warp.in_block, lanes);
     warp.paths.start(lanes);
     warp.barriers.start(now);
+    warp.stored = 0;
     warp.memory_done = warp.copies_done = warp.bulk_read = warp.bulk_done = now;
     warp.waits_for_phase = false;
     warp.turn = 0;
@@ -256,8 +261,8 @@ void SassEngine::prepare(Warp& warp, double now) {
     wait.fetched = when;
     if (needs.wait != 0) when = warp.barriers.released(needs.wait, needs.on_cores, when);
     wait.producer = when > wait.fetched ? warp.barriers.last_of(needs.wait, needs.on_cores) : costs::kNoProducer;
-    if (needs.kind == SassKind::fence) when = std::max(when, warp.memory_done);
-    wait.fence = needs.kind == SassKind::fence;
+    wait.fence = needs.kind == SassKind::fence && !fence_spec_.described;
+    if (wait.fence) when = std::max(when, warp.memory_done);
     wait.ready = when;
     warp.earliest = scheduler.times[warp.position] = when;
     scheduler.resources[warp.position] = needs.resource;
@@ -336,6 +341,8 @@ void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint
         case SassKind::texture: return fetch_texture(warp, at, mask, now);
         case SassKind::copy_barrier: return complete(warp, at, now, warp.copies_done);
         case SassKind::wait: return wait_for_barriers(warp, step, now);
+        case SassKind::fence: return wait_at_fence(warp, needs_[at].fence, now);
+        case SassKind::errors: warp.hold = std::max(warp.hold, now + fence_spec_.errors); return;
         case SassKind::sleep: {
             const machine_code::View asked = warp.state.view(step, 0);
             std::uint32_t longest = 0;
@@ -410,6 +417,9 @@ void SassEngine::go(Warp& warp, const Step& step, std::size_t at, std::uint32_t 
     }
     if (warp.paths.all().size() > paths && step.flow == Flow::branch) ++counters_.divergent_branches;
     if (moved && units_.branches.taken > 0) warp.hold = std::max(warp.hold, now + units_.branches.taken);
+    // A warp that joins again is fetched anew: what `control_flow` times as an untaken branch ends in a BSYNC.
+    if (step.flow == Flow::converge && units_.branches.untaken > 0)
+        warp.hold = std::max(warp.hold, now + units_.branches.untaken);
     if (step.flow == Flow::warp_barrier) warp.hold = std::max(warp.hold, now + units_.barriers.warp_latency);
 }
 

@@ -34,6 +34,9 @@ AccessKind access_named(sass::Access access) {
     return AccessKind::load;
 }
 
+/// A check may leave its result unused, so that this does not show an arrival.
+bool checks_phase(const machine_code::Step& step) { return step.instruction.has(Modifier::try_wait); }
+
 bool accesses_barrier(const machine_code::Step& step) {
     return step.instruction.form->facts->what == sass::Class::shared_barrier;
 }
@@ -91,20 +94,24 @@ void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, d
         warp, number, {.instruction = instruction, .addresses = block_state_of_warp_.addresses, .mask = mask},
         program_.local_bytes, now);
     double written = times.done;
-    if (!accesses_barrier(step)) written += to_other_blocks(warp, instruction, mask);
-    warp.memory_done = std::max(warp.memory_done, written);
+    if (!accesses_barrier(step)) written = at_other_blocks(warp, instruction, mask, now, written);
+    if (instruction.kind != AccessKind::store || instruction.space == Space::shared || !fence_spec_.described)
+        warp.memory_done = std::max(warp.memory_done, written);
+    else
+        warp.stored = std::max(warp.stored, written);
     const bool uses_barrier = accesses_barrier(step);
     if (uses_barrier) {
-        if (step.predicate_out[0].number != sass::kTruePredicate) written += units_.bulk_copies.spec.check;
+        if (checks_phase(step)) written += units_.bulk_copies.spec.check;
         written = std::max(written, use_barrier(warp, step, mask, now));
     }
     // The operands are read when the last transaction has left.
+    // The CUDA cores get data later; the result of a check is no data.
     complete(warp, at, std::max(times.warp_free, now + units_.scheduler_spec.issue_interval), written,
-             times.later_for_cores);
+             uses_barrier ? 0 : times.later_for_cores);
     if (!uses_barrier) return;
     if (tries_to_wait(step))
         wait_for_phase(warp, at, mask);
-    else if (step.predicate_out[0].number == sass::kTruePredicate)
+    else if (!checks_phase(step))
         for_lanes(mask, [&](int lane) {
             check_waiters(warp.state.block->reached[static_cast<std::size_t>(lane)]->resident, now);
         });
@@ -124,12 +131,12 @@ void SassEngine::access_constant(Warp& warp, const Step& step, std::size_t at, s
 }
 
 /// A barrier in shared memory changes when an arrival issues, but checks see it later. What arrives with asynchronous
-/// copies is there later still: a check that finds the phase ended takes until then. Returns when the result of the
-/// instruction is there.
+/// copies is there later still: a check that finds the phase ended reads the barrier then. Returns when the result of
+/// the instruction is there.
 double SassEngine::use_barrier(Warp& warp, const Step& step, std::uint32_t mask, double now) {
     const machine_code::BlockState& state = *warp.state.block;
     double when = now;
-    const bool checks = step.predicate_out[0].number != sass::kTruePredicate;
+    const bool checks = checks_phase(step);
     if (checks) mask &= warp.state.holds(step.predicate_out[0]);
     for_lanes(mask, [&](int lane) {
         const auto l = static_cast<std::size_t>(lane);
@@ -137,7 +144,7 @@ double SassEngine::use_barrier(Warp& warp, const Step& step, std::uint32_t mask,
         auto& complete_at = barriers_complete_[reached->resident];
         if (checks) {
             const auto found = complete_at.find(state.addresses[l]);
-            if (found != complete_at.end()) when = std::max(when, found->second);
+            if (found != complete_at.end()) when = std::max(when, found->second + units_.bulk_copies.spec.checked);
             return;
         }
         double arrives = now + units_.bulk_copies.spec.arrival;
@@ -199,6 +206,15 @@ void SassEngine::copy_async(Warp& warp, const Step& step, std::size_t at, std::u
     warp.copies_done = std::max({warp.copies_done, loaded, times.done});
     warp.memory_done = std::max(warp.memory_done, warp.copies_done);
     complete(warp, at, std::max(times.warp_free, now + units_.scheduler_spec.issue_interval), warp.copies_done);
+}
+
+/// A fence of the GPU's scope or wider waits for the warp's loads, and asks whether its stores have arrived. One of the
+/// block waits for nothing, because an SM performs the accesses of a thread in order.
+void SassEngine::wait_at_fence(Warp& warp, sass::FenceScope scope, double now) {
+    if (!fence_spec_.described || scope == sass::FenceScope::block) return;
+    const double cycles = scope == sass::FenceScope::system ? fence_spec_.system : fence_spec_.gpu;
+    warp.hold = std::max(warp.hold, fence_spec_.end(cycles, now, warp.memory_done, warp.stored));
+    warp.stored = 0;
 }
 
 /// DEPBAR and WARPGROUP.DEPBAR wait until a barrier has at most the given number of instructions left, and until others

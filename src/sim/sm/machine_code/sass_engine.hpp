@@ -1,8 +1,10 @@
 // Executes machine code: its instructions on the units of the SMs, held back by their stall counts and barriers.
 #pragma once
 
+#include "costs/fences.hpp"
 #include "costs/product_groups.hpp"
 #include "costs/stalls.hpp"
+#include "sass/fences.hpp"
 #include "sim/machine_code/clusters.hpp"
 #include "sim/machine_code/flow.hpp"
 #include "sim/machine_code/paths.hpp"
@@ -32,7 +34,8 @@ enum class SassKind : std::uint8_t {
     bulk_copy,     ///< UBLKCP, UTMALDG and their kin
     bulk_group,    ///< UTMACMDFLUSH
     texture,       ///< TEX, TLD, TLD4
-    fence,         ///< waits for the warp's accesses to memory
+    fence,         ///< MEMBAR: waits for the warp's accesses to memory
+    errors,        ///< ERRBAR: waits for the errors of accesses before a fence
     wait,          ///< DEPBAR
     sleep,
     flow
@@ -51,6 +54,7 @@ struct SassNeeds {
     bool goes_on = false;   ///< its warp is the first to issue in the next cycle
     bool queues = false;    ///< a product of a warp group: waits for its unit after it has issued
     bool commits = false;   ///< ends a group of matrix products
+    sass::FenceScope fence = sass::FenceScope::none;
     costs::OperandReads reads{};
     /// Registers that it reads or writes; 0xFF: none. The host fetches them into its caches ahead of the issue.
     std::array<std::uint8_t, 4> touched{sass::kZeroRegister, sass::kZeroRegister, sass::kZeroRegister,
@@ -110,6 +114,7 @@ private:
         machine_code::Paths paths;
         DependenceBarriers barriers;
         double memory_done = 0;           ///< completion of all accesses to memory so far, for fences
+        double stored = 0;                ///< the last store to global memory has left the SM; 0: there is none
         double copies_done = 0;           ///< completion of all LDGSTS so far
         double bulk_read = 0;             ///< the sources of all bulk copies to global memory so far have been read
         double bulk_done = 0;             ///< these copies have completed
@@ -154,6 +159,7 @@ private:
     void fetch_texture(Warp& warp, std::size_t at, std::uint32_t mask, double now);
     void copy_async(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     void wait_for_barriers(Warp& warp, const Step& step, double now);
+    void wait_at_fence(Warp& warp, sass::FenceScope scope, double now);
     /// The space of an access: generic addresses are turned into addresses of their space.
     [[nodiscard]] MemoryInstruction space_of(const MemoryInstruction& instruction, std::uint32_t mask);
 
@@ -173,9 +179,9 @@ private:
     void join_cluster(Block& block, machine_code::BlockState& state);
     void meet_cluster(Warp& warp, const Step& step, std::size_t at, std::uint32_t taken, double now);
     void release_cluster(machine_code::ClusterState& cluster, double now);
-    /// Cycles that an access takes longer because it goes to the shared memory of other blocks.
-    [[nodiscard]] double to_other_blocks(const Warp& warp, const MemoryInstruction& instruction,
-                                         std::uint32_t mask) const;
+    /// When an access has ended that would end at `own` in the block's own shared memory, but goes to that of others.
+    [[nodiscard]] double at_other_blocks(const Warp& warp, const MemoryInstruction& instruction, std::uint32_t mask,
+                                         double now, double own);
 
     // ---- barriers (barriers.cpp)
     void meet_block(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
@@ -204,7 +210,11 @@ private:
     std::vector<machine_code::WaitWatch> watches_;  ///< by block; empty where no code looks at what other blocks do
     std::deque<machine_code::ClusterState> clusters_;
     std::unordered_map<std::uint64_t, machine_code::ClusterState*> cluster_of_;  ///< by number in the grid
-    std::vector<Warp> of_warps_;  ///< never grows beyond what is reserved, so references hold
+    costs::FenceSpec fence_spec_;
+    std::vector<double> between_free_;  ///< by SM: when it can send or ask for more of other blocks' shared memory
+    std::vector<double> arrival_free_;  ///< by SM: when another warp can arrive at the barrier of its cluster
+    std::vector<std::uint64_t> sectors_elsewhere_;  ///< of an access; kept to allocate less
+    std::vector<Warp> of_warps_;                    ///< never grows beyond what is reserved, so references hold
 };
 
 }  // namespace gputomo::sim
