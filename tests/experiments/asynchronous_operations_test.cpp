@@ -22,7 +22,7 @@ namespace {
 
 machine::Machine h200() { return sim::completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine; }
 
-/// The same GPU with other values of what the experiments look for.
+/// An H200 with other values of what the experiments look for.
 machine::Machine another() {
     auto machine = h200();
     const auto latency = [&](const char* operation, std::int64_t cycles) {

@@ -22,8 +22,8 @@ constexpr std::size_t kRounds = 6;
 constexpr std::uint32_t kTurns = 256;
 /// Launches for one latency: the fastest bears all disturbances but those of every launch.
 constexpr int kLaunches = 5;
-/// Stall counts beside what is timed: between two checks, and from a check to the arrival behind it. That of a warp has
-/// a BSYNC on its way, which takes as long as an untaken branch.
+/// Stall counts beside what is timed: between two checks, and from a check to the arrival behind it. A warp's turn also
+/// has a BSYNC, which takes as long as an untaken branch.
 constexpr double kChain = 14, kTurn = 10, kTurnOfBlocks = 10;
 
 /// The fastest of several launches, each `cycles(words)`.

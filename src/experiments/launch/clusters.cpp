@@ -32,7 +32,7 @@ constexpr std::uint32_t kMeetings = 64;
 constexpr double kRoundBytes = 8 * 16;
 constexpr std::uint32_t kMoveThreads = 1024, kFewRounds = 4, kManyRounds = 12;
 constexpr Bytes kMoveShared{32 * 1024 + 4096};
-/// So much shared memory that an SM holds one block.
+/// Shared memory of which an SM has enough for one block alone.
 constexpr Bytes kWholeSm{180 * 1024};
 /// Cycles that a block of `places` lasts, and blocks for each SM.
 constexpr std::uint32_t kSpin = 20'000, kBlocksOfSm = 4;
