@@ -1,4 +1,5 @@
-// The unit of an SM that copies bulk data, beside a memory that always takes the same time.
+// The unit of an SM that copies bulk data, beside a memory that always takes the same time, and fences.
+#include "costs/fences.hpp"
 #include "machine/json.hpp"
 #include "sim/sm/load_store/bulk_copies.hpp"
 #include "unit_memory.hpp"
@@ -81,6 +82,35 @@ TEST_F(BulkTiming, CopiesBetweenBlocksTakeTheTimeOfStores) {
 TEST_F(BulkTiming, WithoutLeavesACopyCostsItsLinesOnly) {
     spec = costs::bulk_spec_of({});
     EXPECT_EQ(times(copy_of(Transfer::Kind::load, false, 1, 4096)).done, kLatency);
+}
+
+// ---- fences
+
+TEST(Fences, TakeTheTimeThatIsDescribed) {
+    const auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json");
+    const costs::FenceSpec spec = costs::fence_spec_of(machine);
+    ASSERT_TRUE(spec.described);
+    const auto whole = static_cast<double>(*machine.operations.at("fence.acq_rel.gpu").latency);
+    EXPECT_NEAR(spec.gpu + spec.errors, whole, 10);
+    EXPECT_GT(spec.errors, 50);
+    EXPECT_GT(spec.system, 3 * spec.gpu);
+}
+
+TEST(Fences, BeginWhenStoresAreAcknowledgedAndEndBehindLoads) {
+    const costs::FenceSpec spec{.described = true, .gpu = 100, .acknowledged = 300};
+    EXPECT_EQ(spec.end(spec.gpu, 1000, 0, 0), 1100) << "nothing in flight";
+    EXPECT_EQ(spec.end(spec.gpu, 1000, 1250, 0), 1250) << "a load that ends later";
+    EXPECT_EQ(spec.end(spec.gpu, 1000, 0, 990), 1390) << "a store that has just left";
+    EXPECT_EQ(spec.end(spec.gpu, 1000, 0, 500), 1100) << "a store that has long arrived";
+}
+
+TEST(Fences, AreNotDescribedWithoutTheirLeaf) {
+    EXPECT_FALSE(costs::fence_spec_of({}).described);
+    auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json");
+    machine.operations.erase("fence.proxy.async");
+    const costs::FenceSpec spec = costs::fence_spec_of(machine);
+    EXPECT_EQ(spec.errors, 0) << "the whole time is that of MEMBAR";
+    EXPECT_NEAR(spec.gpu, static_cast<double>(*machine.operations.at("fence.acq_rel.gpu").latency), 3);
 }
 
 }  // namespace
