@@ -90,8 +90,10 @@ void leave_convergence(Warp& warp, std::uint8_t barrier, std::uint32_t taken) {
 }  // namespace
 
 std::uint32_t taken_lanes(const Warp& warp, const Step& step, std::uint32_t mask) {
-    const bool has_predicate = step.predicate_count > 0 && step.flow != Flow::block_barrier;
-    return has_predicate ? mask & warp.holds(step, 0) : mask;
+    if (step.flow == Flow::block_barrier) return mask;
+    // BRA.U has a predicate of the thread beside the uniform one. Both have to hold.
+    for (int i = 0; i < step.predicate_count; ++i) mask &= warp.holds(step, i);
+    return mask;
 }
 
 void separate(Paths& paths, std::uint32_t taken, std::size_t at) {

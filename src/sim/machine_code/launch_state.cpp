@@ -46,11 +46,14 @@ std::array<std::vector<std::uint32_t>, 8> constants_of(const MachineProgram& pro
     bank[kLocalWindowWord + 1] = static_cast<std::uint32_t>(kLocalWindow >> 32);
     bank[kStackWord] = static_cast<std::uint32_t>(program.local_bytes);
     if (program.sm >= 90) {
-        constexpr std::size_t kWord = kParametersAddressAt / 4;
-        const std::uint64_t address = kConstantWindow + program.parameter_offset;
-        bank.resize(std::max(bank.size(), kWord + 2));
-        bank[kWord] = static_cast<std::uint32_t>(address);
-        bank[kWord + 1] = static_cast<std::uint32_t>(address >> 32);
+        const auto put_address = [&](std::int64_t offset, std::uint64_t address) {
+            const auto word = static_cast<std::size_t>(offset) / 4;
+            bank.resize(std::max(bank.size(), word + 2));
+            bank[word] = static_cast<std::uint32_t>(address);
+            bank[word + 1] = static_cast<std::uint32_t>(address >> 32);
+        };
+        put_address(kParametersAddressAt, kConstantWindow + program.parameter_offset);
+        put_address(kConstantsAddressAt, kConstantWindow);
         add_cluster(bank, grid, cluster);
     }
     if (grid_barrier != 0) {

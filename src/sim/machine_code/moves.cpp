@@ -292,6 +292,7 @@ Execute move_execution(Step& step) {
         case Operation::ENDCOLLECTIVE:
         case Operation::CCTL:
         case Operation::PREEXIT:
+        case Operation::USETSHMSZ:  // A block gives shared memory back early. Nothing starts there before it ends.
         case Operation::ACQBULK: return nothing;
         case Operation::P2R:
         case Operation::UP2UR: return p2r;

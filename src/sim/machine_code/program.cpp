@@ -107,14 +107,19 @@ Address address_of_operand(const Operand& operand, const sass::Instruction& inst
 constexpr std::size_t kNoMode = sass::Instruction::kMaxOperands;
 
 /// The first operand that may be a truth table or a shift. An immediate before it is a source.
-std::size_t first_mode(Operation operation) {
-    switch (operation) {
+std::size_t first_mode(const sass::Instruction& instruction) {
+    switch (instruction.operation) {
         case Operation::PLOP3:
         case Operation::UPLOP3: return 0;
         case Operation::LOP3:
         case Operation::ULOP3:
         case Operation::LEA:
-        case Operation::ULEA: return 4;
+        case Operation::ULEA: {
+            const auto operands = instruction.operands();
+            const auto last = std::ranges::find(operands.rbegin(), operands.rend(), OperandKind::immediate,
+                                                &Operand::kind);
+            return static_cast<std::size_t>(operands.rend() - last) - 1;
+        }
         default: return kNoMode;
     }
 }
@@ -128,7 +133,7 @@ void read_operands(Step& step) {
     const sass::Form& form = *instruction.form;
     int predicates = 0, modes = 0;
     bool has_result = false;
-    const std::size_t mode_from = first_mode(instruction.operation);
+    const std::size_t mode_from = first_mode(instruction);
     for (std::size_t i = 0; i < instruction.operands().size(); ++i) {
         const Operand& operand = instruction.operands()[i];
         if (operand.kind == OperandKind::predicate || operand.kind == OperandKind::uniform_predicate) {
@@ -141,6 +146,8 @@ void read_operands(Step& step) {
             step.mode |= static_cast<std::uint32_t>(operand.value) << (8 * modes++);
         } else if (operand.kind == OperandKind::memory ||
                    (operand.kind == OperandKind::constant && loads_constant(instruction))) {
+            // A descriptor without an address is the cache policy of a bulk copy.
+            if (operand.descriptor && !operand.has_reg) continue;
             // LDGSTS names the place in shared memory first.
             step.copy_to = step.address;
             step.address = address_of_operand(operand, instruction);
@@ -190,7 +197,7 @@ struct Layout {
     std::uint64_t system_shared = 0;
     std::int64_t shared_window = -1;      ///< where generic addresses of shared memory begin; -1: no constant says it
     bool has_grid_barrier = false;        ///< it is known where the address of a cooperative launch's barrier is
-    bool has_parameters_address = false;  ///< a constant has the generic address of the parameters
+    bool has_parameters_address = false;  ///< constants have the generic addresses of the parameters and of the bank
 };
 constexpr Layout kLayouts[] = {
     {80, 0x118, 0x160, 0, kSharedWindowAt, false, false},
@@ -209,8 +216,10 @@ bool known_constant(const Layout& layout, std::int64_t offset) {
     constexpr std::int64_t kDimensionsEnd = 0x18, kLocalWindowAt = 0x20, kStackAt = 0x28, kAddressBytes = 8;
     return (offset >= 0 && offset < kDimensionsEnd) || (offset >= kLocalWindowAt && offset < kStackAt + 4) ||
            (offset >= layout.descriptor && offset < layout.descriptor + kAddressBytes) ||
-           (layout.has_parameters_address && offset >= kParametersAddressAt &&
-            offset < kParametersAddressAt + kAddressBytes) ||
+           (layout.has_parameters_address && ((offset >= kParametersAddressAt &&
+                                               offset < kParametersAddressAt + kAddressBytes) ||
+                                              (offset >= kConstantsAddressAt &&
+                                               offset < kConstantsAddressAt + kAddressBytes))) ||
            (layout.has_parameters_address && ((offset >= kClusterAt && offset < kClusterEnd) ||
                                               (offset >= kClusterSizeAt && offset < kClusterSizeAt + 4))) ||
            (layout.shared_window >= 0 && offset >= layout.shared_window &&
@@ -265,7 +274,6 @@ std::string_view why_not_executed(const sass::Instruction& instruction) {
             return warpgroup::is_sparse(instruction) ? "products of sparse matrices are not simulated"
                                                      : "no compiler is known to emit these types for this shape";
         case Operation::UBLKRED: return "this reduction does not exist for the type of its elements";
-        case Operation::USETSHMSZ: return "shared memory does not change hands during a launch";
         case Operation::TEX:
         case Operation::TLD:
         case Operation::TLD4:

@@ -115,6 +115,8 @@ inline constexpr std::int64_t kSharedWindowAt = 0x18;
 inline constexpr std::uint64_t kConstantWindow = 0x7d00'0000'0000;
 /// Where constant bank 0 has the generic address of the kernel's parameters on compute capability 9.
 inline constexpr std::int64_t kParametersAddressAt = 0x198;
+/// Where constant bank 0 has the address of itself. cuBLAS adds the offset of a tensor map within the bank.
+inline constexpr std::int64_t kConstantsAddressAt = 0xc0;
 
 /// Where constant bank 0 has what a kernel asks of its cluster on compute capability 9. In order: whether it is in one,
 /// the blocks of a cluster, their reciprocals as floats, and the clusters of the grid. Elsewhere: the count of blocks.

@@ -184,7 +184,7 @@ void multiply_tiles(Warp& warp, const Step& step, std::uint32_t mask) {
         }
 }
 
-/// WARPGROUP.ARRIVE and .DEPBAR order accesses, which happen in order here.
+/// WARPGROUP.ARRIVE, .WAIT and .DEPBAR order accesses, which happen in order here.
 void order(Warp& /*warp*/, const Step& /*step*/, std::uint32_t /*mask*/) {}
 
 Element byte_float(unsigned value) { return value == 0 ? Element::e4m3 : Element::e5m2; }

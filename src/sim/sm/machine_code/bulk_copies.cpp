@@ -42,11 +42,16 @@ bool SassEngine::tries_to_wait(const Step& step) {
            step.instruction.value(sass::Modifier::try_wait) != 0;
 }
 
-/// A warp whose phase has not ended waits until it has. Threads of a diverged warp do not wait: they ask again. `mask`
-/// has the threads that ask.
+/// A warp whose phase has not ended waits until it has, and with it threads that wait for those that ask. Where other
+/// threads of the warp can go on, those that ask do not wait: they ask again. `mask` has the threads that ask.
 void SassEngine::wait_for_phase(Warp& warp, std::size_t at, std::uint32_t mask) {
     const Step& step = program_.steps[at];
-    if (warp.paths.all().size() > 1) return;
+    const auto waits_for_them = [](const machine_code::Path& path) {
+        return path.state == machine_code::Path::State::converging ||
+               path.state == machine_code::Path::State::warp_barrier;
+    };
+    if (warp.paths.all().size() > 1 + static_cast<std::size_t>(std::ranges::count_if(warp.paths.all(), waits_for_them)))
+        return;
     if ((warp.state.holds(step.predicate_out[0]) & mask) == mask) return;
     warp.waits_for_phase = true;
     waiters_[warp.block].push_back(

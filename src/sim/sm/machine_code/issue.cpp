@@ -344,6 +344,9 @@ void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint
         case SassKind::fence: return wait_at_fence(warp, needs_[at].fence, now);
         case SassKind::errors: warp.hold = std::max(warp.hold, now + fence_spec_.errors); return;
         case SassKind::sleep: {
+            // The phase that the warp asked for ends this sleep, and its time is the most that it may take. Here the
+            // warp asks again.
+            if (step.instruction.value(sass::Modifier::sleep_syncs) != 0) return;
             const machine_code::View asked = warp.state.view(step, 0);
             std::uint32_t longest = 0;
             for_lanes(mask, [&](int lane) { longest = std::max(longest, asked[lane]); });
