@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint64_t kStrideUnit = 16;  ///< bytes
 
-/// Fields that cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col of driver 580 leave zero: first bit and count. cuBLAS
-/// and cuDNN set bit 65, and an H200 copies the same boxes.
+/// Fields that cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col of driver 580 leave zero: first bit and count. Bit 65
+/// is set in maps of 64 bytes (kTensorMapBytes).
 constexpr std::array<std::pair<std::size_t, std::size_t>, 6> kUnknownBits{
     {{57, 7}, {66, 2}, {83, 13}, {240, 16}, {431, 9}, {490, 22}}};
 

@@ -1,4 +1,4 @@
-// Tensor maps: the 128 bytes that describe a tensor in global memory, and the boxes that are copied from it.
+// Tensor maps: the bytes that describe a tensor in global memory, and the boxes that are copied from it.
 #pragma once
 
 #include "sim/machine_code/bulk_copies.hpp"
@@ -13,7 +13,9 @@
 
 namespace gputomo::sim::machine_code {
 
-inline constexpr std::size_t kTensorMapBytes = 128;
+/// What the unit reads. cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col write 128 bytes, of which the second half
+/// follows from the first. Maps of cuBLAS and cuDNN have the first half alone.
+inline constexpr std::size_t kTensorMapBytes = 64;
 inline constexpr std::size_t kMostDimensions = 5;
 /// Bytes that are copied together: a box begins at a multiple of them, and a row that is stored ends at one.
 inline constexpr std::int64_t kBoxPiece = 16;
