@@ -8,6 +8,7 @@
 #include "launch/profile/resident_profile.hpp"
 #include "launch/profile/saved_memory.hpp"
 #include "launch/profile/steps.hpp"
+#include "sim/machine_code/unknown_values.hpp"
 #include "sim/sm/engine/residency.hpp"
 #include "units/error.hpp"
 #include "units/warp.hpp"
@@ -79,7 +80,8 @@ private:
 
 class Profiler {
 public:
-    Profiler(const PreparedLaunch& prepared, const machine::Machine& machine, const Sampling& sampling)
+    /// `products` says whether products of matrices are computed.
+    Profiler(const PreparedLaunch& prepared, const machine::Machine& machine, const Sampling& sampling, bool products)
         : prepared_(prepared),
           launch_(prepared.launch()),
           machine_(machine),
@@ -91,7 +93,9 @@ public:
                     deadline_),
           random_(sampling.seed),
           exchange_(prepared.buffers()),
-          left_to_watch_(static_cast<std::size_t>(sampling.most_instructions)) {}
+          left_to_watch_(static_cast<std::size_t>(sampling.most_instructions)) {
+        if (!products) launch_.unknown = &unknown_;
+    }
 
     LaunchProfile run() {
         fill_launch();
@@ -188,6 +192,11 @@ private:
                                [this](auto block, auto& observer) { return watch(block, observer); });
     }
 
+    void restore_memory() {
+        saved_.restore();
+        unknown_.clear();
+    }
+
     /// Executes a block. Returns false where time or space ran out, or it waits forever; what the block did until then
     /// is dropped.
     bool execute(std::uint64_t block, bool trace, bool keeps_memory = false) {
@@ -203,11 +212,11 @@ private:
         try {
             executed = sim::machine_code::run(prepared_.program(), launch, prepared_.memory());
         } catch (const Interruption& interruption) {
-            saved_.restore();
+            restore_memory();
             stopped_ = interruption.why();
             return false;
         } catch (const sim::machine_code::WaitsForever& waits) {
-            saved_.restore();
+            restore_memory();
             if (!waits.wait().certain && profile_.blocks == 1) {
                 // It reads one address for another reason.
                 most_polls_ = 0;
@@ -217,10 +226,10 @@ private:
             stopped_ = Interruption::Why::waits;
             return false;
         } catch (...) {
-            saved_.restore();
+            restore_memory();
             throw;
         }
-        if (!keeps_memory) saved_.restore();
+        if (!keeps_memory) restore_memory();
         // Waits for phases of barriers in shared memory are replayed.
         std::erase_if(executed.waits, [this](const sim::machine_code::Wait& wait) {
             return sim::machine_code::checks_phase(prepared_.program().steps[wait.step]);
@@ -453,10 +462,10 @@ private:
         } catch (const sim::machine_code::WaitsForever&) {
             complete = false;
         } catch (...) {
-            saved_.restore();
+            restore_memory();
             throw;
         }
-        saved_.restore();
+        restore_memory();
         left_to_watch_ -= most - left;
         watched_whole_ = watched_whole_ && complete;
         return complete;
@@ -491,7 +500,7 @@ private:
     void execute_together(const std::string& why) {
         ResidentOutcome outcome;
         try {
-            outcome = profile_resident(prepared_, machine_, sampling_, chosen_sms(), profile_);
+            outcome = profile_resident(prepared_, machine_, sampling_, chosen_sms(), launch_.unknown != nullptr, profile_);
         } catch (const sim::machine_code::WaitsForever& forever) {
             throw InputError(fmt::format("{}; expected blocks that fit the GPU at once and end", forever.what()));
         }
@@ -518,6 +527,7 @@ private:
     std::uint64_t sms_;
     Recorder::Clock::time_point deadline_;
     SavedMemory saved_;
+    sim::machine_code::UnknownMemory unknown_;
     Recorder recorder_;
     std::mt19937_64 random_;
     BlockSectors all_;  ///< of all executed blocks
@@ -541,7 +551,11 @@ private:
 }  // namespace
 
 LaunchProfile profile_launch(const PreparedLaunch& launch, const machine::Machine& machine, const Sampling& sampling) {
-    return Profiler(launch, machine, sampling).run();
+    try {
+        return Profiler(launch, machine, sampling, false).run();
+    } catch (const sim::machine_code::NeedsProducts&) {
+        return Profiler(launch, machine, sampling, true).run();
+    }
 }
 
 }  // namespace gputomo::launch

@@ -76,8 +76,10 @@ void Recorder::turn(std::size_t warp) {
     warp_ = warp;
 }
 
-void Recorder::execute(std::size_t step, std::uint32_t /*lanes*/, std::uint32_t mask) {
+void Recorder::execute(std::size_t step, std::uint32_t lanes, std::uint32_t mask) {
     finish();
+    // What other threads of the warp do meanwhile stays in the record.
+    if (FailedCheck& failed = failed_[warp_]; (lanes & ~failed.lanes) != 0) failed.barrier = kNoBarrier;
     if (++events_ > most_events_) throw Interruption{Interruption::Why::instructions};
     if (events_ % kInstructionsBetweenLooks == 0) {
         look_for_interruption();
@@ -87,6 +89,7 @@ void Recorder::execute(std::size_t step, std::uint32_t /*lanes*/, std::uint32_t 
     counts_.thread_instructions += std::popcount(mask);
     step_ = step;
     mask_ = mask;
+    lanes_ = lanes;
     pending_ = true;
     global_.count = shared_.count = local_.count = constant_.count = 0;
 }
@@ -156,7 +159,8 @@ void Recorder::add_phases() {
             failed_[warp_] = {.barrier = checked_,
                               .events = trace_.warps[warp_].size(),
                               .phases = trace_.phases[warp_].size(),
-                              .times = times + 1};
+                              .times = times + 1,
+                             .lanes = lanes_};
     }
     // Threads that ask for a phase in vain ask again.
     if (tracing_ && !check_failed_)

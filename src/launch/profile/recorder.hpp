@@ -122,18 +122,20 @@ private:
     bool tracing_ = false, pending_ = false;
     std::size_t most_events_ = 0, events_ = 0;
     std::size_t warp_ = 0, step_ = 0;
-    std::uint32_t mask_ = 0;
+    std::uint32_t mask_ = 0, lanes_ = 0;
     Accessed global_, shared_, local_, constant_;
     /// A barrier in shared memory.
     struct BarrierOf {
         std::uint32_t number = 0;
         std::uint32_t ended = 0;  ///< phases
     };
+    static constexpr std::uint64_t kNoBarrier = ~std::uint64_t{0};
     /// A check of a warp that failed, and where the warp's record was before it.
     struct FailedCheck {
-        std::uint64_t barrier = ~std::uint64_t{0};
+        std::uint64_t barrier = kNoBarrier;
         std::size_t events = 0, phases = 0, accesses = 0;
-        std::size_t times = 0;  ///< in a row
+        std::size_t times = 0;    ///< in a row
+        std::uint32_t lanes = 0;  ///< of the path that asked
     };
     std::unordered_map<std::uint64_t, BarrierOf> barriers_;  ///< by address
     std::vector<FailedCheck> failed_;                        ///< by warp

@@ -7,6 +7,7 @@
 #include "launch/profile/steps.hpp"
 #include "machine/cache_scope.hpp"
 #include "sim/machine_code/resident_run.hpp"
+#include "sim/machine_code/unknown_values.hpp"
 #include "units/error.hpp"
 #include "units/warp.hpp"
 
@@ -143,12 +144,14 @@ private:
 
 ResidentOutcome profile_resident(const PreparedLaunch& prepared, const machine::Machine& machine,
                                  const Sampling& sampling, const std::set<std::uint64_t>& traced,
-                                 LaunchProfile& profile) {
+                                 bool skips_products, LaunchProfile& profile) {
     ResidentProfiler profiler(prepared, machine, sampling, profile);
     profiler.trace(traced);
     auto launch = prepared.launch();
     const double most = std::min(sampling.most_instructions, static_cast<double>(sampling.most_events));
     launch.instruction_limit = static_cast<std::uint64_t>(most);
+    sim::machine_code::UnknownMemory unknown;
+    if (skips_products) launch.unknown = &unknown;
     const sim::machine_code::BlockOrder order{
         .sms = static_cast<std::uint64_t>(machine.topology.sms.value_or(1)),
         .blocks_of_sm = profile.resident_blocks,

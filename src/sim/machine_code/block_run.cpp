@@ -25,6 +25,7 @@ BlockRun::BlockRun(const LaunchContext& context)
     state_.shared = shared_;
     state_.textures = launch_.textures;
     state_.block = {launch_.block.x, launch_.block.y, launch_.block.z};
+    if (launch_.unknown != nullptr) unknown_.emplace(*launch_.unknown, shared_.size());
 }
 
 void BlockRun::start(std::uint64_t index, Observer* observer, std::uint32_t sm) {
@@ -32,7 +33,8 @@ void BlockRun::start(std::uint64_t index, Observer* observer, std::uint32_t sm) 
         throw InputError(fmt::format("kernel '{}': block {} was asked for; the grid has {}", program_.kernel, index,
                                      launch_.grid.count()));
     index_ = index;
-    state_.observer = observer;
+    if (unknown_) unknown_->start(observer);
+    state_.observer = unknown_ ? &*unknown_ : observer;
     state_.sm = sm;
     state_.index = {static_cast<std::uint32_t>(index % launch_.grid.x),
                     static_cast<std::uint32_t>(index / launch_.grid.x % launch_.grid.y),
@@ -46,6 +48,7 @@ void BlockRun::start(std::uint64_t index, Observer* observer, std::uint32_t sm) 
         const std::uint32_t number = first / kWarpSize;
         if (number == warps_.size()) warps_.push_back(std::make_unique<Warp>(program_));
         warps_[number]->start(state_, number, lanes);
+        if (unknown_) unknown_->start(*warps_[number]);
         paths_.emplace_back(lanes);
     }
     for (BlockBarrier& barrier : barriers_) barrier = {.arrived = std::vector<std::uint32_t>(warps_.size())};
@@ -65,21 +68,25 @@ Round BlockRun::round(const RoundRule& rule) {
 void BlockRun::run_warp(const RoundRule& rule, Round& round) {
     if (state_.observer != nullptr) state_.observer->turn(warp_);
     double cycles = 0;
-    bool waits = false;
+    bool waits = false, asks = false;
     int left = rule.instructions;
-    for (; left > 0 && !waits; --left) {
+    for (; left > 0 && !waits && !asks; --left) {
         Path* const path = paths().current();
         if (path == nullptr) break;
         const std::size_t at = path->step;
         const bool reads = rule.one_read && at < program_.steps.size() && watch_.accesses().reads_global[at];
         round.executed = true;
         if (at < rule.cycles.size()) cycles += static_cast<double>(rule.cycles[at]);
+        const std::uint32_t lanes = path->mask;
         execute(*path);
+        // A warp whose phase has not ended lets the others go on, which may end it.
+        if (at < program_.steps.size() && checks_phase(program_.steps[at]))
+            asks = (lanes & ~warp().predicates[program_.steps[at].predicate_out[0].number]) != 0;
         waits = launch_.watches_waits && watch_.waits(warp_);
         if (reads) break;
     }
     round.cycles = std::max(round.cycles, cycles);
-    if (waits || left == 0) paths().rotate();
+    if (waits || asks || left == 0) paths().rotate();
     // A warp that could go on and does not wait may change something.
     if (!waits && paths().current() != nullptr) round.idle = false;
 }
@@ -103,7 +110,8 @@ void BlockRun::execute(const Path& path) {
     ++executed_.warp_instructions[at];
     state_.clock = state_.nanoseconds = executed_.total;
     const std::uint32_t guard = warp().holds({step.guard.predicate, step.guard.uniform, step.guard.invert});
-    const std::uint32_t mask = lanes & guard;
+    const std::uint32_t mask =
+        unknown_ ? unknown_->begin(warp(), step, lanes, lanes & guard) : lanes & guard;
     executed_.thread_instructions[at] += static_cast<std::uint64_t>(std::popcount(mask));
     if (state_.observer != nullptr) state_.observer->execute(at, lanes, mask);
     if (step.flow != Flow::next) {
@@ -111,6 +119,7 @@ void BlockRun::execute(const Path& path) {
             paths().split(lanes, at + 1);
         else
             follow_or_name(step, at, mask);
+        if (unknown_) unknown_->end(warp(), step, mask);
         return;
     }
     paths().current()->step = at + 1;
@@ -121,6 +130,7 @@ void BlockRun::execute(const Path& path) {
     } catch (const LaneFault& fault) {
         throw DeviceError(fmt::format("{}, lane {}: {}", where(at), fault.lane(), fault.what()));
     }
+    if (unknown_) unknown_->end(warp(), step, step.uniform ? kAllLanes : mask);
     if (launch_.watches_waits) watch_.note(warp(), index_, step, at, step.uniform ? 1U : mask);
 }
 

@@ -4,6 +4,7 @@
 #include "sim/machine_code/flow.hpp"
 #include "sim/machine_code/paths.hpp"
 #include "sim/machine_code/run.hpp"
+#include "sim/machine_code/unknown_values.hpp"
 #include "sim/machine_code/wait_watch.hpp"
 #include "sim/machine_code/warp.hpp"
 #include "sim/memory/device_memory.hpp"
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -100,6 +102,7 @@ private:
     std::array<BlockBarrier, kBlockBarriers> barriers_;
     std::size_t warp_ = 0;
     WaitWatch watch_;
+    std::optional<UnknownValues> unknown_;  ///< where products are not computed
 };
 
 }  // namespace gputomo::sim::machine_code

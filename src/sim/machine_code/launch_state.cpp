@@ -94,6 +94,31 @@ void Warp::start(BlockState& its_block, std::uint32_t its_number, std::uint32_t 
     std::ranges::fill(local, std::byte{0});
 }
 
+void Warp::note_read(std::size_t reg) const { unknown->read = unknown->read || unknown->registers[reg]; }
+
+void Warp::note_read_predicate(std::uint8_t number) const {
+    unknown->read = unknown->read || (unknown->predicates >> number & 1) != 0;
+}
+
+void Warp::note_written(const Destination& destination, std::size_t reg) const {
+    if (destination.uniform)
+        unknown->writes_uniform = unknown->writes_uniform || destination.reg != sass::kZeroUniformRegister;
+    else if (destination.reg != sass::kZeroRegister)
+        unknown->written.set(reg);
+}
+
+void Warp::note_written_predicate(const PredicateSource& to) const {
+    if (to.uniform)
+        unknown->writes_uniform = true;
+    else
+        unknown->written_predicates |= static_cast<std::uint8_t>(1U << to.number);
+}
+
+void leave_unknown(Warp& warp, const Step& step, int words) {
+    for (int word = 0; word < words; ++word) (void)warp.result(step, word);
+    warp.unknown->read = true;
+}
+
 View Warp::view(const Step& step, int which, int word) const {
     static constexpr std::uint32_t kZero = 0;
     const Source& source = step.source[static_cast<std::size_t>(which)];
@@ -102,6 +127,7 @@ View Warp::view(const Step& step, int which, int word) const {
     switch (source.kind) {
         case Source::Kind::zero: break;
         case Source::Kind::reg:
+            if (unknown != nullptr) note_read(source.reg + w);
             view.bits = registers[source.reg + w].data();
             view.step = 1;
             break;

@@ -194,6 +194,7 @@ void need_whole_warp(std::uint32_t mask, const char* what) {
 void multiply(Warp& warp, const Step& step, std::uint32_t mask) {
     need_whole_warp(mask, "a matrix instruction");
     const Multiplication what = unpacked_mode(step.mode);
+    if (warp.unknown != nullptr) return leave_unknown(warp, step, what.rows / 8 * (what.wide ? 2 : 1));
     Matrices matrices;
     read_matrices(warp, step, what, matrices);
     const bool aligns = what.wide && !is_integer(what.a);
@@ -259,6 +260,7 @@ void multiply_bits(Warp& warp, const Step& step, std::uint32_t mask) {
     need_whole_warp(mask, "BMMA");
     const bool differ = step.instruction.form->row->modifiers.find(".XOR") != std::string_view::npos;
     const int groups = static_cast<int>(step.mode & 0xFF), parts = static_cast<int>(step.mode >> 8);
+    if (warp.unknown != nullptr) return leave_unknown(warp, step, 2 * groups);
     std::array<std::array<std::uint32_t, 4>, kWarpSize> counts{};
     for (int lane = 0; lane < kWarpSize; ++lane)
         for (int i = 0; i < 2 * groups; ++i) {
@@ -308,6 +310,7 @@ void multiply_doubles(Warp& warp, const Step& step, std::uint32_t mask) {
     need_whole_warp(mask, "DMMA");
     constexpr int kColumnsOfLane = 4;
     const int rows = static_cast<int>(step.mode & 0xFF), depth = static_cast<int>(step.mode >> 8), groups = rows / 8;
+    if (warp.unknown != nullptr) return leave_unknown(warp, step, 4 * groups);
     const auto element = [&](int source, int place, int lane) {
         const WideView words{warp.view(step, source, 2 * place), warp.view(step, source, 2 * place + 1)};
         return std::bit_cast<double>(words[lane]);

@@ -40,6 +40,8 @@ std::uint32_t predicate_word(const std::array<std::uint32_t, 8>& predicates, int
 
 void p2r(Warp& warp, const Step& step, std::uint32_t mask) {
     const auto& predicates = step.destination.uniform ? warp.uniform_predicates : warp.predicates;
+    if (!step.destination.uniform)
+        for (std::uint8_t i = 0; i < 7; ++i) (void)warp.holds({.number = i});
     const View base = warp.view(step, 0), chosen = warp.view(step, 1);
     const unsigned shift = 8U * step.instruction.value(Modifier::byte);
     std::uint32_t* const out = warp.result(step);

@@ -18,6 +18,8 @@
 
 namespace gputomo::sim::machine_code {
 
+class UnknownMemory;
+
 /// Sees what a launch executes, in order. Without an observer nothing of this costs time.
 class Observer {
 public:
@@ -58,6 +60,9 @@ struct FunctionalLaunch {
     /// Reads in a row of the same values from the same addresses after which a warp is taken to wait forever, although
     /// its registers change. 0: it goes on.
     std::uint32_t most_polls = 0;
+    /// Where memory is not known because products of matrices are not computed. nullptr: they are computed. If
+    /// something other than data depends on them, NeedsProducts is thrown (unknown_values.hpp).
+    UnknownMemory* unknown = nullptr;
 };
 
 /// All warps of a block wait for what only another block can write, or one of them has reached

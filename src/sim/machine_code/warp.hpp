@@ -18,6 +18,7 @@ namespace gputomo::sim::machine_code {
 
 class Observer;
 struct ClusterState;
+struct UnknownRegisters;
 
 inline constexpr std::uint32_t kAllLanes = 0xFFFFFFFF;
 
@@ -83,6 +84,7 @@ public:
 
     /// Lanes for which a predicate holds.
     [[nodiscard]] std::uint32_t holds(const PredicateSource& predicate) const {
+        if (unknown != nullptr && !predicate.uniform) note_read_predicate(predicate.number);
         const std::uint32_t bits =
             predicate.uniform ? uniform_predicates[predicate.number] : predicates[predicate.number];
         return predicate.invert ? ~bits : bits;
@@ -92,6 +94,7 @@ public:
     }
     void set_predicate(const PredicateSource& to, std::uint32_t bits, std::uint32_t mask) {
         if (to.number == sass::kTruePredicate) return;
+        if (unknown != nullptr) note_written_predicate(to);
         if (to.uniform)
             uniform_predicates[to.number] = (bits & mask) != 0 ? kAllLanes : 0;
         else
@@ -101,6 +104,7 @@ public:
     /// Where a result goes, word by word; what is written to RZ is lost.
     [[nodiscard]] std::uint32_t* result(const Step& step, int word = 0) {
         const auto reg = static_cast<std::size_t>(step.destination.reg) + static_cast<std::size_t>(word);
+        if (unknown != nullptr) note_written(step.destination, reg);
         if (step.destination.uniform)
             return step.destination.reg == sass::kZeroUniformRegister ? lost_.data() : &uniforms[reg];
         return step.destination.reg == sass::kZeroRegister ? lost_.data() : registers[reg].data();
@@ -121,8 +125,15 @@ public:
     std::int64_t registers_held = 0;    ///< of each thread, as USETMAXREG changes them
     std::vector<std::byte> local;       ///< frames of the threads, one after the other
     std::uint64_t local_bytes;          ///< of a frame
+    /// What it does not know, because products are not computed. nullptr: they are.
+    UnknownRegisters* unknown = nullptr;
 
 private:
+    void note_read(std::size_t reg) const;
+    void note_read_predicate(std::uint8_t number) const;
+    void note_written(const Destination& destination, std::size_t reg) const;
+    void note_written_predicate(const PredicateSource& to) const;
+
     Row lost_{};
 };
 
@@ -154,6 +165,9 @@ void read_fetch_operands(Step& step);
 [[nodiscard]] bool sums_lanes(const Step& step);
 /// Coordinates of a texture fetch, without a layer.
 [[nodiscard]] unsigned dimensions_of_fetch(const Step& step);
+
+/// In place of a product: its results, in so many registers, are not computed. The warp has Warp::unknown.
+void leave_unknown(Warp& warp, const Step& step, int words);
 
 /// The host's bytes behind an address in shared memory; throws LaneFault where there are none.
 [[nodiscard]] std::byte* shared_bytes(Warp& warp, const Address& address, std::uint64_t bytes, int lane);

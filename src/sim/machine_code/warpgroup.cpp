@@ -144,8 +144,12 @@ void multiply_tiles(Warp& warp, const Step& step, std::uint32_t mask) {
         const SharedMatrix matrix(warp, descriptor_in(warp, uniform), product.transposes_a);
         for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) rows[row] = matrix.line(first + row);
     }
-    for (std::size_t row = 0; row < kRowsOfWarp; ++row) read_line(product.a, rows[row], product.negates_a, a[row]);
     const SharedMatrix matrix(warp, descriptor_in(warp, uniform + 2), product.transposes_b);
+    if (warp.unknown != nullptr) {
+        for (std::uint32_t column = 0; column < product.columns; ++column) (void)matrix.line(column);
+        return leave_unknown(warp, step, static_cast<int>(product.columns / (product.sum == Sum::f16 ? 4 : 2)));
+    }
+    for (std::size_t row = 0; row < kRowsOfWarp; ++row) read_line(product.a, rows[row], product.negates_a, a[row]);
     for (std::uint32_t column = 0; column < product.columns; ++column)
         read_line(product.b, matrix.line(column), product.negates_b, b[column]);
 
