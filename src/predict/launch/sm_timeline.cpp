@@ -44,7 +44,8 @@ public:
         for (std::size_t i = 0; i < last.size(); ++i) blocks_[blocks.size() + i].trace = last[i];
         while (next_block_ < std::min(resident_, blocks_.size())) start_block(0);
         while (running_ > 0) {
-            if (queue_.empty() && !preferred_) release_stuck();
+            while (queue_.empty() && !preferred_ && running_ > 0) release_stuck();
+            if (queue_.empty() && !preferred_) break;
             const auto [now, index] = next();
             issue(index, now);
         }
@@ -123,7 +124,8 @@ private:
         for (ReplayedBlock& block : blocks_) {
             if (!block.waiters.empty()) {
                 const PhaseWaiter waiter = block.waiters.back();
-                block.waiters.pop_back();
+                std::erase_if(block.waiters, [&](const PhaseWaiter& other) { return other.warp == waiter.warp; });
+                warps_[waiter.warp].phases_left = 1;
                 return go_on(waiter, waiter.written);
             }
             if (block.arrived.empty()) continue;
@@ -151,7 +153,8 @@ private:
         fetch(warp);
         const double when = warp.ready(profile_.steps[warp.event().step]);
         // Accesses keep the order of time, because all schedulers share what serves them.
-        if (warp.goes_on && when <= warp.issued + rates_.issue_interval && warp.event().access == launch::kNoAccess)
+        if (!preferred_ && warp.goes_on && when <= warp.issued + rates_.issue_interval &&
+            warp.event().access == launch::kNoAccess)
             preferred_.emplace(when, index);
         else
             queue_.emplace(when, index);
@@ -222,9 +225,10 @@ private:
     /// A warp whose phase has ended.
     void go_on(const PhaseWaiter& waiter, double ended) {
         ReplayedWarp& warp = warps_[waiter.warp];
-        const double written = std::max(waiter.written, ended + rates_.bulk.checked);
-        warp.release(profile_.steps[waiter.step], waiter.step, waiter.read, written);
         warp.hold = std::max(warp.hold, ended);
+        if (--warp.phases_left > 0) return;
+        const double written = std::max(waiter.written, warp.hold + rates_.bulk.checked);
+        warp.release(profile_.steps[waiter.step], waiter.step, waiter.read, written);
         queue_next(waiter.warp);
     }
 
@@ -250,6 +254,7 @@ private:
                 continue;
             }
             block.waiters.push_back({index, step, use.barrier, use.phase - 1, read, written});
+            ++warp.phases_left;
             goes_on = false;
         }
         return goes_on;

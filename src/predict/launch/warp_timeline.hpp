@@ -24,6 +24,7 @@ struct ReplayedWarp {
     const std::vector<launch::WarpEvent>* events = nullptr;
     const std::vector<launch::PhaseUse>* phases = nullptr;  ///< nullptr: none
     std::size_t next = 0, next_phase = 0;
+    std::size_t phases_left = 0;  ///< that it waits for: its threads may ask for those of several barriers
     std::uint32_t scheduler = 0;
     double hold = 0;        ///< earliest issue of the next instruction
     double issued = 0;      ///< when the last instruction was issued
