@@ -121,6 +121,15 @@ struct PhaseUse {
     bool checks = false;      ///< waits until they have; otherwise it arrives
 };
 
+/// How threads of a warp arrive at a barrier of the block.
+struct MeetingUse {
+    std::uint32_t event = 0;     ///< of its warp, in BlockTrace::warps
+    std::uint8_t barrier = 0;    ///< number
+    bool waits = true;           ///< for the others
+    std::uint16_t threads = 0;   ///< that arrive
+    std::uint16_t expected = 0;  ///< threads; 0: all of the block
+};
+
 /// Waves of blocks of an SM that are replayed. The second half of them tells how long further blocks take.
 inline constexpr std::uint64_t kReplayedWaves = 4;
 
@@ -128,7 +137,8 @@ inline constexpr std::uint64_t kReplayedWaves = 4;
 struct BlockTrace {
     std::uint64_t block = 0;
     std::vector<std::vector<WarpEvent>> warps;
-    std::vector<std::vector<PhaseUse>> phases;  ///< by warp, in the order of its events
+    std::vector<std::vector<PhaseUse>> phases;      ///< by warp, in the order of its events
+    std::vector<std::vector<MeetingUse>> meetings;  ///< likewise
     std::vector<WarpAccess> accesses;
     std::vector<TouchedLine> lines;
 };

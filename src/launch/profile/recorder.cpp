@@ -56,7 +56,11 @@ void Recorder::begin(std::uint64_t block, bool trace, std::size_t most_events) {
     trace_ = {};
     trace_.block = block;
     tracing_ = trace;
-    if (tracing_) trace_.warps.resize(warps_of_block_), trace_.phases.resize(warps_of_block_);
+    if (tracing_) {
+        trace_.warps.resize(warps_of_block_);
+        trace_.phases.resize(warps_of_block_);
+        trace_.meetings.resize(warps_of_block_);
+    }
     barriers_.clear();
     failed_.assign(warps_of_block_, {});
     used_.clear();
@@ -130,6 +134,16 @@ void Recorder::check(std::uint64_t barrier, bool ended) {
     // All threads of a warp ask for the same phase; one use stands for them.
     if (!ended || (!used_.empty() && used_.back().checks && used_.back().barrier == of.number)) return;
     used_.push_back({.barrier = of.number, .phase = of.ended, .checks = true});
+}
+
+void Recorder::meet(std::uint32_t barrier, std::uint32_t expected, std::uint32_t threads, bool waits) {
+    if (!tracing_) return;
+    // The event of the instruction follows.
+    trace_.meetings[warp_].push_back({.event = static_cast<std::uint32_t>(trace_.warps[warp_].size()),
+                                      .barrier = static_cast<std::uint8_t>(barrier),
+                                      .waits = waits,
+                                      .threads = static_cast<std::uint16_t>(threads),
+                                      .expected = static_cast<std::uint16_t>(expected)});
 }
 
 void Recorder::forget_failed_check(std::uint64_t barrier) {

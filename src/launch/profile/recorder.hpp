@@ -54,6 +54,7 @@ public:
                 std::uint64_t bytes) override;
     void arrive(std::uint64_t barrier, bool ends) override;
     void check(std::uint64_t barrier, bool ended) override;
+    void meet(std::uint32_t barrier, std::uint32_t expected, std::uint32_t threads, bool waits) override;
     bool end_block(std::uint64_t index) override;
 
     [[nodiscard]] const BlockCounts& counts() const { return counts_; }

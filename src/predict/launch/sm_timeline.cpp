@@ -42,6 +42,9 @@ public:
         blocks_.resize(blocks.size() + last.size());
         for (std::size_t i = 0; i < blocks.size(); ++i) blocks_[i].trace = &blocks[i];
         for (std::size_t i = 0; i < last.size(); ++i) blocks_[blocks.size() + i].trace = last[i];
+        std::size_t warps = 0;
+        for (const ReplayedBlock& block : blocks_) warps += block.trace->warps.size();
+        warps_.reserve(warps);  // A warp that is being looked at may let another block begin.
         while (next_block_ < std::min(resident_, blocks_.size())) start_block(0);
         while (running_ > 0) {
             while (queue_.empty() && !preferred_ && running_ > 0) release_stuck();
@@ -80,6 +83,7 @@ private:
             warp.block = index;
             warp.events = &block.trace->warps[w];
             if (w < block.trace->phases.size()) warp.phases = &block.trace->phases[w];
+            if (w < block.trace->meetings.size()) warp.meetings = &block.trace->meetings[w];
             warp.scheduler = next_scheduler_++ % static_cast<std::uint32_t>(issue_.size());
             warp.hold = warp.issued = start;
             warp.waited = {.since = start, .fixed = start};
@@ -101,16 +105,22 @@ private:
                 timeline_.blocks.push_back({.block = block.trace->block, .start = block.start, .end = now});
             if (next_block_ < blocks_.size()) start_block(now + rates_.block_replacement);
         } else {
-            release_if_complete(block);
+            for (auto& [number, barrier] : block.meets)
+                if (barrier.expected == 0) release_if_complete(block, barrier);
         }
     }
 
-    void release_if_complete(ReplayedBlock& block) {
-        if (block.arrived.empty() || block.arrived.size() < block.running) return;
-        const double release = block.latest.own + rates_.barrier_latency;
-        const double lag = block.latest.twin - block.latest.own;
-        const auto released = std::exchange(block.arrived, {});
-        block.latest = {};
+    /// Warps go on that wait at a barrier at which all have arrived. Threads that have ended count as if they had.
+    void release_if_complete(const ReplayedBlock& block, ReplayedBarrier& barrier) {
+        const bool complete = barrier.expected > 0 ? barrier.threads >= barrier.expected
+                                                   : barrier.waiting.size() >= block.running;
+        if (complete && !barrier.waiting.empty()) release(barrier);
+    }
+
+    void release(ReplayedBarrier& barrier) {
+        const double release = barrier.latest.own + rates_.barrier_latency;
+        const double lag = barrier.latest.twin - barrier.latest.own;
+        const auto released = std::exchange(barrier, {}).waiting;
         for (const auto index : released) {
             warps_[index].twin.meet(lag);
             warps_[index].hold = std::max(warps_[index].hold, release);
@@ -118,8 +128,24 @@ private:
         }
     }
 
-    /// A block whose warps wait at different barriers goes on: counts of threads at a barrier are not recorded. A
-    /// record that ends early lacks arrivals at barriers in shared memory.
+    /// The instruction that the warp has issued last arrives at a barrier. Returns whether the warp waits there.
+    bool meet(std::uint32_t index, double at) {
+        ReplayedWarp& warp = warps_[index];
+        if (warp.meetings == nullptr || warp.next_meeting == warp.meetings->size()) return false;
+        const launch::MeetingUse& use = (*warp.meetings)[warp.next_meeting];
+        if (use.event + std::size_t{1} != warp.next) return false;
+        ++warp.next_meeting;
+        ReplayedBlock& block = blocks_[warp.block];
+        ReplayedBarrier& barrier = block.meets[use.barrier];
+        barrier.expected = use.expected;
+        barrier.threads += use.threads;
+        barrier.latest.wait_for({at, at + warp.twin.lag(at)});
+        if (use.waits) barrier.waiting.push_back(index);
+        release_if_complete(block, barrier);
+        return use.waits;
+    }
+
+    /// A record that ends early lacks arrivals at barriers.
     void release_stuck() {
         for (ReplayedBlock& block : blocks_) {
             if (!block.waiters.empty()) {
@@ -128,11 +154,8 @@ private:
                 warps_[waiter.warp].phases_left = 1;
                 return go_on(waiter, waiter.written);
             }
-            if (block.arrived.empty()) continue;
-            const std::size_t running = std::exchange(block.running, block.arrived.size());
-            release_if_complete(block);
-            block.running = running;
-            return;
+            for (auto& [number, barrier] : block.meets)
+                if (!barrier.waiting.empty()) return release(barrier);
         }
         running_ = 0;
     }
@@ -332,17 +355,10 @@ private:
                 warp.stored = 0;
                 break;
             case launch::StepKind::branch: jump(warp, event, at); break;
-            case launch::StepKind::block_barrier: {
-                warp.release(step, event.step, read, written);
-                ReplayedBlock& block = blocks_[warp.block];
-                block.arrive(index, at, warp.twin.lag(at));
-                release_if_complete(block);
-                return;
-            }
             default: break;
         }
         warp.release(step, event.step, read, written);
-        queue_next(index);
+        if (!meet(index, at)) queue_next(index);
     }
 
     /// A warp that goes on elsewhere waits for the branch.

@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace gputomo::predict {
@@ -22,8 +23,9 @@ inline constexpr std::size_t kDependences = costs::kProductGroups + 1;
 struct ReplayedWarp {
     std::uint32_t block = 0;
     const std::vector<launch::WarpEvent>* events = nullptr;
-    const std::vector<launch::PhaseUse>* phases = nullptr;  ///< nullptr: none
-    std::size_t next = 0, next_phase = 0;
+    const std::vector<launch::PhaseUse>* phases = nullptr;      ///< nullptr: none
+    const std::vector<launch::MeetingUse>* meetings = nullptr;  ///< likewise
+    std::size_t next = 0, next_phase = 0, next_meeting = 0;
     std::size_t phases_left = 0;  ///< that it waits for: its threads may ask for those of several barriers
     std::uint32_t scheduler = 0;
     double hold = 0;        ///< earliest issue of the next instruction
@@ -67,13 +69,20 @@ struct PhaseWaiter {
     double read = 0, written = 0;  ///< of the check
 };
 
+/// A barrier of a block.
+struct ReplayedBarrier {
+    std::vector<std::uint32_t> waiting;  ///< warps
+    std::uint32_t threads = 0;           ///< that have arrived
+    std::uint32_t expected = 0;          ///< threads; 0: all of the block
+    Arrival latest;                      ///< of a warp
+};
+
 struct ReplayedBlock {
     const launch::BlockTrace* trace = nullptr;
     std::vector<std::vector<ReplayedPhase>> phases;  ///< by barrier
     std::vector<PhaseWaiter> waiters;
-    std::size_t running = 0;             ///< warps that have not ended
-    std::vector<std::uint32_t> arrived;  ///< warps at the barrier
-    Arrival latest;                      ///< at the barrier
+    std::size_t running = 0;                        ///< warps that have not ended
+    std::map<std::uint8_t, ReplayedBarrier> meets;  ///< by number
     double start = 0;
 
     /// Counts the arrivals of all phases.
@@ -82,11 +91,6 @@ struct ReplayedBlock {
         auto& of = phases[barrier];
         if (of.size() <= number) of.resize(number + std::size_t{1});
         return of[number];
-    }
-
-    void arrive(std::uint32_t warp, double now, double lag) {
-        arrived.push_back(warp);
-        latest.wait_for({now, now + lag});
     }
 };
 

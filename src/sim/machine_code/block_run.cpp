@@ -75,6 +75,10 @@ void BlockRun::run_warp(const RoundRule& rule, Round& round) {
         if (path == nullptr) break;
         const std::size_t at = path->step;
         const bool reads = rule.one_read && at < program_.steps.size() && watch_.accesses().reads_global[at];
+        if (at < program_.steps.size() && waits_for_group(program_.steps[at]) && !group_has_arrived(warp())) {
+            asks = true;
+            break;
+        }
         round.executed = true;
         if (at < rule.cycles.size()) cycles += static_cast<double>(rule.cycles[at]);
         const std::uint32_t lanes = path->mask;
@@ -166,6 +170,9 @@ void BlockRun::follow(const Step& step, std::size_t at, std::uint32_t mask) {
 
 void BlockRun::block_barrier(const Step& step, std::size_t at, std::uint32_t taken) {
     const BarrierUse use = barrier_use_of(warp(), step, taken);
+    if (state_.observer != nullptr)
+        state_.observer->meet(use.number, use.expected, static_cast<std::uint32_t>(std::popcount(taken)),
+                              use.mode != BarrierUse::Mode::arrive);
     BlockBarrier& barrier = barriers_[use.number];
     barrier.expected = use.expected;
     barrier.active = true;

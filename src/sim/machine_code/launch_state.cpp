@@ -91,6 +91,7 @@ void Warp::start(BlockState& its_block, std::uint32_t its_number, std::uint32_t 
     barrier_result = 0;
     registers_held = block->program->registers;
     if (number == 0) block->spare_registers = 0;
+    block->group_arrivals[number] = 0;
     std::ranges::fill(local, std::byte{0});
 }
 

@@ -42,6 +42,8 @@ struct BlockState {
     /// By lane: what the last fetch of a texture read.
     std::array<ReadTexels, kWarpSize> texels{};
     std::uint32_t texel_bytes = 1;
+    /// By warp: how often it has arrived at its warp group (WARPGROUP.ARRIVE).
+    std::array<std::uint32_t, 32> group_arrivals{};
     std::int64_t spare_registers = 0;  ///< of each thread of a warp, that warps gave back (USETMAXREG)
     Transfer transfer;                 ///< the last bulk copy
     ClusterState* cluster = nullptr;   ///< nullptr: the block is a cluster of its own
@@ -165,6 +167,13 @@ void read_fetch_operands(Step& step);
 [[nodiscard]] bool sums_lanes(const Step& step);
 /// Coordinates of a texture fetch, without a layer.
 [[nodiscard]] unsigned dimensions_of_fetch(const Step& step);
+
+/// Whether the instruction waits for the warps of its warp group: WARPGROUP.WAIT.
+[[nodiscard]] bool waits_for_group(const Step& step);
+/// Whether the instruction may let other warps of the group go on: WARPGROUP.ARRIVE.
+[[nodiscard]] bool arrives_at_group(const Step& step);
+/// Whether all warps of the group have arrived as often as this one.
+[[nodiscard]] bool group_has_arrived(const Warp& warp);
 
 /// In place of a product: its results, in so many registers, are not computed. The warp has Warp::unknown.
 void leave_unknown(Warp& warp, const Step& step, int words);

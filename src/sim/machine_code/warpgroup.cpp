@@ -188,8 +188,13 @@ void multiply_tiles(Warp& warp, const Step& step, std::uint32_t mask) {
         }
 }
 
-/// WARPGROUP.ARRIVE, .WAIT and .DEPBAR order accesses, which happen in order here.
+/// WARPGROUP.DEPBAR orders accesses, which happen in order here. The warp stays before WARPGROUP.WAIT until the others
+/// have arrived.
 void order(Warp& /*warp*/, const Step& /*step*/, std::uint32_t /*mask*/) {}
+void wait_for_group(Warp& /*warp*/, const Step& /*step*/, std::uint32_t /*mask*/) {}
+void arrive_at_group(Warp& warp, const Step& /*step*/, std::uint32_t /*mask*/) {
+    ++warp.block->group_arrivals[warp.number];
+}
 
 Element byte_float(unsigned value) { return value == 0 ? Element::e4m3 : Element::e5m2; }
 
@@ -230,10 +235,27 @@ bool describe_types(const sass::Instruction& instruction, Product& product) {
 
 namespace gputomo::sim::machine_code {
 
+bool waits_for_group(const Step& step) { return step.execute == &warpgroup::wait_for_group; }
+
+bool arrives_at_group(const Step& step) { return step.execute == &warpgroup::arrive_at_group; }
+
+bool group_has_arrived(const Warp& warp) {
+    const auto& threads = warp.block->block;
+    const std::uint64_t warps =
+        (std::uint64_t{threads[0]} * threads[1] * threads[2] + kWarpSize - 1) / kWarpSize;
+    const std::uint32_t first = warp.number / 4 * 4;
+    for (std::uint32_t other = first; other < first + 4 && other < warps; ++other)
+        if (warp.block->group_arrivals[other] < warp.block->group_arrivals[warp.number]) return false;
+    return true;
+}
+
 Execute warpgroup_execution(Step& step) {
     using namespace warpgroup;
     const sass::Instruction& instruction = step.instruction;
-    if (instruction.operation == Operation::WARPGROUP) return order;
+    if (instruction.operation == Operation::WARPGROUP) {
+        const auto text = instruction.form->row->modifiers;
+        return text.starts_with(".ARRIVE") ? arrive_at_group : text.starts_with(".WAIT") ? wait_for_group : order;
+    }
     if (!multiplies_warpgroup(instruction.operation) || is_sparse(instruction)) return nullptr;
     Product product;
     product.columns = static_cast<std::uint32_t>(columns_of(instruction));

@@ -166,6 +166,8 @@ void SassEngine::find_needs() {
                         .on_cores = cost.on_cores};
         needs.goes_on = needs.stall == 1;
         if (needs.kind == SassKind::fence) needs.fence = sass::fence_scope_of(instruction);
+        needs.waits_for_group = machine_code::waits_for_group(step);
+        needs.arrives_at_group = machine_code::arrives_at_group(step);
         needs.commits = machine_code::warpgroup::commits_products(instruction);
         if (needs.kind == SassKind::compute) {
             needs.slots = static_cast<float>(compute_slots(instruction, cost, units_.operands.file));
@@ -256,6 +258,10 @@ void SassEngine::prepare(Warp& warp, double now) {
     if ((path->mask & warp.running) == 0) warp.hold = std::max(warp.hold, now + units_.branches.taken);
     warp.running = path->mask;
     const SassNeeds& needs = needs_[at];
+    if (needs.waits_for_group && !machine_code::group_has_arrived(warp.state)) {
+        warp.earliest = scheduler.times[warp.position] = kNever;
+        return;
+    }
     fetch_registers(warp, needs);
     double when = std::max(warp.hold, warp.gap);
     wait.fetched = when;
@@ -365,6 +371,17 @@ void SassEngine::complete(Warp& warp, std::size_t at, double read, double writte
         warp.barriers.add(needs.read_barrier, read, read, static_cast<std::uint32_t>(at));
 }
 
+void SassEngine::arrive_at_group(const Warp& warp, double now) {
+    constexpr std::uint32_t kWarpsOfGroup = 4;
+    for (const auto index : blocks_[warp.block].warps) {
+        Warp& other = of_warps_[index];
+        const machine_code::Path* const path = &other == &warp ? nullptr : other.paths.current();
+        if (path != nullptr && other.in_block / kWarpsOfGroup == warp.in_block / kWarpsOfGroup &&
+            needs_[std::min(path->step, program_.steps.size())].waits_for_group)
+            wake(other, now);
+    }
+}
+
 void SassEngine::queue_product(Warp& warp, std::size_t at, double now) {
     const Cost& cost = kernel_.costs.costs[kernel_.costs.cost_of[at]];
     double start = now;
@@ -382,6 +399,7 @@ void SassEngine::queue_product(Warp& warp, std::size_t at, double now) {
 
 void SassEngine::compute(Warp& warp, const Step& step, std::size_t at, std::uint32_t, double now) {
     const SassNeeds& needs = needs_[at];
+    if (needs.arrives_at_group) arrive_at_group(warp, now);
     if (needs.queues) return queue_product(warp, at, now);
     const Cost& cost = kernel_.costs.costs[kernel_.costs.cost_of[at]];
     if (needs.resource != kNoResource) occupy(units_.execution, ports_of(warp.scheduler), cost, now);

@@ -55,6 +55,7 @@ struct SassNeeds {
     bool queues = false;    ///< a product of a warp group: waits for its unit after it has issued
     bool commits = false;   ///< ends a group of matrix products
     sass::FenceScope fence = sass::FenceScope::none;
+    bool waits_for_group = false, arrives_at_group = false;  ///< of warps that multiply matrices together
     costs::OperandReads reads{};
     /// Registers that it reads or writes; 0xFF: none. The host fetches them into its caches ahead of the issue.
     std::array<std::uint8_t, 4> touched{sass::kZeroRegister, sass::kZeroRegister, sass::kZeroRegister,
@@ -146,6 +147,8 @@ private:
     void execute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     void compute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     void go(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
+    /// Warps of its warp group go on that wait for this one.
+    void arrive_at_group(const Warp& warp, double now);
     /// Puts a product of a warp group into the queue of its tensor core.
     void queue_product(Warp& warp, std::size_t at, double now);
     /// The instruction at `at` has read its operands at `read` and written its results at `written`.

@@ -1,0 +1,96 @@
+// Values that were not computed: results of matrix products, and all that follows from them. What a launch executes
+// and touches rarely depends on them, and computing them takes most of the time of such a launch.
+#pragma once
+
+#include "sim/machine_code/run.hpp"
+#include "sim/machine_code/warp.hpp"
+#include "units/error.hpp"
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <unordered_set>
+#include <vector>
+
+namespace gputomo::sim::machine_code {
+
+/// An address, a branch, a barrier or a uniform register depends on a product. The launch has to be executed with all
+/// products.
+class NeedsProducts : public DeviceError {
+public:
+    using DeviceError::DeviceError;
+};
+
+/// Sectors of global memory with bytes that are not known. Blocks that see each other's memory share it.
+class UnknownMemory {
+public:
+    void mark(std::uint64_t address, std::uint64_t bytes);
+    [[nodiscard]] bool has(std::uint64_t address, std::uint64_t bytes) const;
+    /// Memory is again as it was before the launch.
+    void clear() { sectors_.clear(); }
+
+private:
+    std::unordered_set<std::uint64_t> sectors_;
+};
+
+/// What a warp does not know. Registers and predicates of a warp are known or unknown for all of its lanes together.
+struct UnknownRegisters {
+    std::bitset<256> registers;
+    std::uint8_t predicates = 0;  ///< by number
+    std::vector<bool> local;      ///< by word of a thread's local memory
+    // Of the instruction that is being executed:
+    bool read = false;  ///< it has read something unknown
+    bool writes_uniform = false;
+    std::bitset<256> written;
+    std::uint8_t written_predicates = 0;
+};
+
+/// Follows unknown values through the warps of one block. It stands between the block and its observer, so that it sees
+/// each access to memory. Shared memory is known or unknown by words, global memory by sectors. Where it is not sure,
+/// values count as unknown.
+class UnknownValues final : public Observer {
+public:
+    UnknownValues(UnknownMemory& global, std::size_t shared_bytes)
+        : global_(global), shared_(shared_bytes / kWord + 1) {}
+
+    /// A block begins.
+    void start(Observer* observer);
+    /// A warp of the block begins.
+    void start(Warp& warp);
+
+    /// Before an instruction. Returns the lanes that execute it: with an unknown guard all of the path, because their
+    /// results count as unknown anyway. Throws NeedsProducts.
+    [[nodiscard]] std::uint32_t begin(Warp& warp, const Step& step, std::uint32_t lanes, std::uint32_t mask);
+    /// After it. Throws NeedsProducts.
+    void end(Warp& warp, const Step& step, std::uint32_t mask);
+
+    void turn(std::size_t warp) override;
+    void execute(std::size_t step, std::uint32_t lanes, std::uint32_t mask) override;
+    void access(Space space, Access access, std::uint64_t offset, std::uint64_t bytes) override;
+    void arrive(std::uint64_t barrier, bool ends) override;
+    void check(std::uint64_t barrier, bool ended) override;
+    void meet(std::uint32_t barrier, std::uint32_t expected, std::uint32_t threads, bool waits) override;
+    bool end_block(std::uint64_t index) override;
+
+private:
+    struct Touched {
+        Space space = Space::global;
+        Access access = Access::read;
+        std::uint64_t offset = 0, bytes = 0;
+    };
+    static constexpr std::uint64_t kWord = 4;
+
+    [[nodiscard]] bool is_unknown(const Touched& touched) const;
+    void set(const Touched& touched, bool unknown, bool all_lanes);
+    [[nodiscard]] bool finish_access(const Step& step, bool unknown, bool all_lanes);
+
+    UnknownMemory& global_;
+    std::vector<bool> shared_;
+    bool any_shared_ = false;  ///< any word of shared memory was ever unknown
+    Observer* observer_ = nullptr;
+    UnknownRegisters* registers_ = nullptr;  ///< of the warp that executes
+    std::vector<Touched> touched_;           ///< by the instruction
+    std::vector<UnknownRegisters> of_warps_;
+};
+
+}  // namespace gputomo::sim::machine_code
