@@ -46,24 +46,22 @@ std::optional<ChangedProfile> with_combined_atomics(const LaunchProfile& profile
     double requests = 0, kept = 0;
     for_each_block(to.profile, [&](BlockTrace& block) {
         std::unordered_set<std::uint64_t> seen;
-        for (auto& warp : block.warps)
-            std::erase_if(warp, [&](const WarpEvent& event) {
-                if (!is_access(event) || block.accesses[event.access].kind != AccessKind::atomic) return false;
-                auto& access = block.accesses[event.access];
-                touched.add(event.step);
-                std::vector<TouchedLine> first;
-                for (std::size_t i = access.first; i < std::size_t{access.first} + access.lines; ++i)
-                    if (seen.insert(block.lines[i].line << 4 | block.lines[i].sectors).second)
-                        first.push_back(block.lines[i]);
-                requests += access.lines;
-                kept += static_cast<double>(first.size());
-                std::ranges::copy(first, block.lines.begin() + access.first);
-                const auto share =
-                    static_cast<float>(first.size()) / static_cast<float>(std::max<int>(1, access.lines));
-                access.stage_cycles *= share;
-                access.lines = static_cast<std::uint16_t>(first.size());
-                return first.empty();
-            });
+        (void)drop_events(block, [&](const WarpEvent& event) {
+            if (!is_access(event) || block.accesses[event.access].kind != AccessKind::atomic) return false;
+            auto& access = block.accesses[event.access];
+            touched.add(event.step);
+            std::vector<TouchedLine> first;
+            for (std::size_t i = access.first; i < std::size_t{access.first} + access.lines; ++i)
+                if (seen.insert(block.lines[i].line << 4 | block.lines[i].sectors).second)
+                    first.push_back(block.lines[i]);
+            requests += access.lines;
+            kept += static_cast<double>(first.size());
+            std::ranges::copy(first, block.lines.begin() + access.first);
+            const auto share = static_cast<float>(first.size()) / static_cast<float>(std::max<int>(1, access.lines));
+            access.stage_cycles *= share;
+            access.lines = static_cast<std::uint16_t>(first.size());
+            return first.empty();
+        });
     });
     if (requests == 0 || kept > (1 - kFewSpared) * requests) return {};
     for (auto& sector : to.profile.atomic_sectors) sector.requests *= kept / requests;

@@ -54,6 +54,10 @@ launch::BlockTrace merged(std::span<const launch::BlockTrace> blocks) {
                 if (is_access(event)) event.access += accesses;
             to.warps.push_back(std::move(warp));
         }
+        for (auto meetings : block.meetings) {
+            for (auto& use : meetings) use.expected *= static_cast<std::uint32_t>(blocks.size());
+            to.meetings.push_back(std::move(meetings));
+        }
         for (auto access : block.accesses) {
             access.first += lines;
             to.accesses.push_back(access);

@@ -61,14 +61,44 @@ private:
 /// Scales the counts of sampled blocks, so that they keep their relation to the recorded ones.
 void scale_counts(LaunchProfile& profile, double factor);
 
-/// Removes the events that `drops` names. Returns whether there were any.
+/// Moves the uses of barriers to the new places of their events. `places` has that of each event, or kNoPlace.
+inline constexpr std::uint32_t kNoPlace = ~0U;
+template <class Use>
+void move_uses(std::vector<Use>& uses, const std::vector<std::uint32_t>& places) {
+    std::erase_if(uses, [&](Use& use) {
+        use.event = places[use.event];
+        return use.event == kNoPlace;
+    });
+}
+
+/// Removes the events of a block that `drops` names. Returns whether there were any.
+template <class Drops>
+bool drop_events(BlockTrace& block, const Drops& drops) {
+    bool any = false;
+    std::vector<std::uint32_t> places;
+    for (std::size_t w = 0; w < block.warps.size(); ++w) {
+        auto& warp = block.warps[w];
+        places.clear();
+        std::uint32_t kept = 0;
+        for (const WarpEvent& event : warp) places.push_back(drops(event) ? kNoPlace : kept++);
+        if (kept == warp.size()) continue;
+        any = true;
+        for (std::size_t i = 0; i < places.size(); ++i)
+            if (places[i] != kNoPlace) warp[places[i]] = warp[i];
+        warp.resize(kept);
+        if (w < block.phases.size()) move_uses(block.phases[w], places);
+        if (w < block.meetings.size()) move_uses(block.meetings[w], places);
+    }
+    return any;
+}
+
+/// The same for all recorded blocks.
 template <class Drops>
 bool drop_events(LaunchProfile& profile, const Drops& drops) {
     const double before = mean_events(profile);
     bool any = false;
     for_each_block(profile, [&](BlockTrace& block) {
-        for (auto& warp : block.warps)
-            any = std::erase_if(warp, [&](const WarpEvent& event) { return drops(block, event); }) > 0 || any;
+        any = drop_events(block, [&](const WarpEvent& event) { return drops(block, event); }) || any;
     });
     if (before > 0) scale_counts(profile, mean_events(profile) / before);
     return any;

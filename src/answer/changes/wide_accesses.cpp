@@ -34,9 +34,14 @@ BlockTrace merged(const std::vector<const BlockTrace*>& blocks, const LaunchProf
     BlockTrace merged{.block = first.block, .warps = {}, .accesses = {}, .lines = {}};
     for (std::size_t w = 0; w < first.warps.size(); ++w) {
         auto& warp = merged.warps.emplace_back();
+        std::size_t met = 0;
+        auto& meetings = merged.meetings.emplace_back();
+        if (w < first.meetings.size()) meetings = first.meetings[w];
         bool loaded = false;
         for (std::size_t i = 0; i < first.warps[w].size(); ++i) {
             const WarpEvent event = first.warps[w][i];
+            if (met < meetings.size() && meetings[met].event == i)
+                meetings[met++].event = static_cast<std::uint32_t>(warp.size());
             const auto& step = profile.steps[event.step];
             if (!is_access(event) || step.kind == StepKind::constant) {
                 const bool each = loaded && step.kind == StepKind::compute;
