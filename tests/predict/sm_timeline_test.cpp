@@ -118,11 +118,60 @@ TEST(SmTimeline, LineThatIsThereComesFromTheFirstCache) {
     EXPECT_THAT(timeline.cycles, DoubleEq(kMemory + 1.5 + 4 + kL1));
 }
 
+const launch::ProfiledStep kBarrier{.kind = launch::StepKind::block_barrier, .stall = 1, .waits = 1};
+
 TEST(SmTimeline, BarrierWaitsForTheLastWarp) {
-    Kernel kernel({kLoad, {.kind = launch::StepKind::block_barrier, .stall = 1, .waits = 1}, {.stall = 1}}, 1, 2);
+    Kernel kernel({kLoad, kBarrier, {.stall = 1}}, 1, 2);
     kernel.touch(0, launch::AccessKind::load);
     kernel.blocks[0].warps[1].erase(kernel.blocks[0].warps[1].begin());  // has nothing to wait for
+    kernel.blocks[0].meetings = {{{.event = 1, .threads = 32}}, {{.event = 0, .threads = 32}}};
     EXPECT_THAT(kernel.run().cycles, DoubleEq(kMemory + 1.5 + 10));
+}
+
+/// Four warps meet in pairs: the first one at barrier 1, whose warps load before, the second one at barrier 2.
+Kernel pairs() {
+    Kernel kernel({kLoad, kBarrier, {.stall = 1}}, 1, 4);
+    kernel.touch(0, launch::AccessKind::load);
+    for (std::uint32_t w = 0; w < 4; ++w) {
+        auto& warp = kernel.blocks[0].warps[w];
+        if (w != 0) warp.erase(warp.begin());
+        kernel.blocks[0].meetings.push_back({{.event = w == 0 ? 1U : 0U,
+                                              .barrier = static_cast<std::uint8_t>(1 + w / 2),
+                                              .threads = 32,
+                                              .expected = 64}});
+    }
+    return kernel;
+}
+
+TEST(SmTimeline, WarpsMeetAtTheBarrierThatTheyName) {
+    Kernel kernel = pairs();
+    const double together = kMemory + 1.5 + 10;
+    EXPECT_THAT(kernel.run().cycles, DoubleEq(together));
+    // The second pair is done long before the first one has its data, and so is a warp that arrives without waiting.
+    EXPECT_LT(kernel.run().warp_cycles, 2 * together + 2 * 50);
+    kernel.blocks[0].meetings[1][0].waits = false;
+    EXPECT_LT(kernel.run().warp_cycles, together + 3 * 50);
+}
+
+TEST(SmTimeline, ARecordThatLacksArrivalsEnds) {
+    Kernel kernel = pairs();
+    kernel.blocks[0].meetings[0][0].expected = kernel.blocks[0].meetings[1][0].expected = 96;
+    EXPECT_THAT(kernel.run().cycles, DoubleEq(kMemory + 1.5 + 10));
+}
+
+TEST(SmTimeline, AWarpWaitsForAllPhasesThatItsThreadsAskFor) {
+    Kernel kernel({kLoad, {.kind = launch::StepKind::shared, .stall = 1, .waits = 1}, {.stall = 1}}, 1, 3);
+    kernel.touch(0, launch::AccessKind::load, 64);
+    auto& block = kernel.blocks[0];
+    block.warps[0].erase(block.warps[0].begin());
+    block.warps[1].erase(block.warps[1].begin());
+    // The first warp asks for a phase of two barriers. The second warp ends one of them early, the third one the other.
+    block.phases = {{{.event = 0, .barrier = 0, .phase = 1, .checks = true},
+                     {.event = 0, .barrier = 1, .phase = 1, .checks = true}},
+                    {{.event = 0, .barrier = 0}},
+                    {{.event = 1, .barrier = 1}}};
+    EXPECT_GT(kernel.run().cycles, kMemory);
+    EXPECT_GT(kernel.run().warp_cycles, 2 * kMemory);
 }
 
 TEST(SmTimeline, NextBlockStartsWhenAResidentOneHasEnded) {
