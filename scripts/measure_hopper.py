@@ -5,6 +5,7 @@
     python3 scripts/measure_hopper.py run --out RESULTS [--executables DIR]
     python3 scripts/measure_hopper.py record --out RESULTS --gpu h200
     python3 scripts/measure_hopper.py capture --out RESULTS --captures CAPTURES --gputomo build/gputomo [--executables DIR]
+    python3 scripts/measure_hopper.py page --answers PREDICT.json SIMULATE.json
 
 The programs of scripts/measure_suites.py would start Python and the profiler three times for each of some hundred
 operations. Here one process runs all of them, one after the other, and launches are attributed to operations by their
@@ -12,6 +13,7 @@ order. `compile` needs nvcc and a checkout of CUTLASS at the commit of kernels/h
 of compute capability 9.0, PyTorch, Triton, ncu and permission to read the GPU's counters. Caches are flushed before
 each pass. `record` applies the rule of suites/README.md and writes suites/hopper.json and suites/held-out/hopper.json.
 `capture` writes CAPTURES/hopper/PROGRAM/HASH for each launch that was measured, without the code of other kernels.
+`page` puts what `gputomo accuracy --results` kept into the tables of docs/results/hopper-asynchronous.md.
 """
 import argparse
 import hashlib
@@ -264,12 +266,80 @@ def capture(options):
         list(pool.map(lambda task: split(*task), tasks))
 
 
+CLASSES = {
+    "cuBLAS": r"cublas-(fp16|bf16|fp8|tf32|b)", "CUTLASS": r"cutlass-", "cuDNN": r"cudnn-", "PyTorch's attention":
+    r"(flash|efficient)-", "Triton, products": r"triton-(gemm|persistent|boxes|made|split|grouped|bias|gated|scaled)",
+    "Triton, attention": r"triton-attend", "other": r""}
+
+
+def short_name(name):
+    """The program, with as much of the kernel's name as tells it from the program's others."""
+    program, kernel = name.split("/")
+    numbered = re.search(r"-(\d+)$", kernel)
+    for part in ("fprop", "bprop", "dq_dk_dv", "combine", "convert", "dot_do_o", "splitkv", "splitKreduce", "cutlassF",
+                 "cutlassB"):
+        if part in kernel and program.startswith(("cudnn-back", "flash-back", "efficient-back", "cublas-bf16-8")):
+            return f"{program} {part}"
+    if "Sparse" in kernel:
+        return f"{program} sparse"
+    return f"{program} {numbered[1]}" if numbered else program
+
+
+def page(options):
+    answers = {}
+    for path in options.answers:
+        for kernel in load(path)["kernels"]:
+            for method in ("predict", "simulate"):
+                if method in kernel:
+                    answers.setdefault(kernel["name"], {})[method] = kernel[method]
+    measured = [(entry, held) for path, held in ((ROOT / "suites" / f"{SUITE}.json", False),
+                                                 (ROOT / "suites" / "held-out" / f"{SUITE}.json", True))
+                for entry in load(path)["entries"]]
+    rows, errors = [], {}
+    for entry, held in sorted(measured, key=lambda pair: pair[0]["name"]):
+        cycles = entry["measured"]["h200"]["counters"][CYCLES]
+        cells = []
+        for method in ("predict", "simulate"):
+            answer = answers.get(entry["name"], {}).get(method)
+            if not answer or "failure" in answer and "not captured" in answer["failure"]:
+                cells.append("-")
+                continue
+            of_class = next(name for name, pattern in CLASSES.items() if re.match(pattern, entry["name"]))
+            error = answer["cycles"] / cycles - 1 if "cycles" in answer else 1
+            for group in (of_class, "held out" if held else "open", "all"):
+                errors.setdefault(group, {}).setdefault(method, []).append(abs(error))
+            cells.append(f"{answer['cycles']:,.0f} ({100 * error:+.1f}%)" if "cycles" in answer else "refused")
+        rows.append(f"| {short_name(entry['name'])}{' *' if held else ''} | {'x'.join(map(str, entry['grid']))} | "
+                    f"{cycles:,.0f} | {cells[0]} | {cells[1]} |\n")
+
+    def line(group):
+        def cell(found):
+            worst, mean = max(found), statistics.mean(found)
+            return f"{len(found)} | {100 * mean:.1f}% | {100 * statistics.median(found):.1f}% | {100 * worst:.1f}%"
+        return f"| {group} | {cell(errors[group]['predict'])} | {cell(errors[group]['simulate'])} |\n"
+
+    path = ROOT / "docs" / "results" / "hopper-asynchronous.md"
+    text = path.read_text()
+    tables = {
+        "classes": "| kernels | predict: number | mean | median | worst | simulate: number | mean | median | worst |\n"
+                   "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+                   + "".join(line(group) for group in [*CLASSES, "open", "held out", "all"] if group in errors),
+        "kernels": "| kernel | grid | measured | predict | simulate |\n| --- | --- | --- | --- | --- |\n" + "".join(rows)}
+    for name, table in tables.items():
+        text = re.sub(rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda found: found[1] + table + found[2], text, flags=re.S)
+    path.write_text(text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, function in (("compile", compile_all), ("run", run), ("record", record), ("capture", capture)):
+    for name, function in (("compile", compile_all), ("run", run), ("record", record), ("capture", capture),
+                           ("page", page)):
         command = commands.add_parser(name)
         command.set_defaults(function=function)
+        if name == "page":
+            command.add_argument("--answers", required=True, nargs="+", help="files that `accuracy --results` kept")
+            continue
         command.add_argument("--executables", required=name == "compile", help="folder of the compiled examples")
         if name == "compile":
             command.add_argument("--sources", required=True, help="checkout of CUTLASS")

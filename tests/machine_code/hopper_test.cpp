@@ -1,5 +1,5 @@
-// What cuBLAS, cuDNN and CUTLASS emit for compute capability 9.0 beside ptxas's usual code, and products that are not
-// computed. fixtures/hopper.ptx has the kernels; instructions that no PTX compiles to take the place of barriers.
+// Code of cuBLAS, cuDNN and CUTLASS that ptxas does not emit, and products that are not computed. fixtures/hopper.ptx
+// has the kernels; instructions that no PTX compiles to take the place of barriers.
 #include "machine/json.hpp"
 #include "sass/cubin.hpp"
 #include "sim/completion.hpp"

@@ -8,6 +8,7 @@ import hashlib
 import json
 import pathlib
 import statistics
+import subprocess
 import sys
 
 try:
@@ -18,6 +19,7 @@ except ImportError as error:
 
 CYCLES = "gpc__cycles_elapsed.max"
 OWN = "own"  # kernels of this repository, to which the rule of selection does not apply
+HOPPER = "hopper"  # Triton kernels of this repository, and what libraries run; README.md has a rule of its own
 LOADS = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
 
 
@@ -57,7 +59,7 @@ def faults_of_entry(suite, entry, held_out):
             yield f"{name}: {len(measurement['cycles'])} cycles of {measurement['repetitions']} repetitions"
         if abs(statistics.median(measurement["cycles"]) / measurement["counters"][CYCLES] - 1) > 1e-5:
             yield f"{name}: the counter is not the median of the repetitions"
-    if "h200" in entry["measured"] and suite["suite"] != OWN:
+    if "h200" in entry["measured"] and suite["suite"] not in (OWN, HOPPER):
         microseconds = entry["measured"]["h200"]["counters"]["gpu__time_duration.sum"] / 1e3
         shortest = 5 if suite["programs"][entry["program"]]["fixed_size"] else 20
         if not shortest <= microseconds <= 5000:
@@ -151,6 +153,42 @@ def faults(selection, programs, parts):
             yield from faults_of_entry(suite, entry, held_out)
 
 
+def faults_of_hopper(folder, suites):
+    """What is wrong with the suite of asynchronous kernels."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.iterdir() if path.suffix in (".py", ".json")):
+        digest.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
+    listed = subprocess.run([sys.executable, folder / "operations.py", "list"], check=True, capture_output=True, text=True)
+    known = {program["program"] for program in json.loads((folder / "programs.json").read_text())["programs"]}
+    known.update(listed.stdout.split())
+    names = set()
+    for suite in suites:
+        if suite.get("sources") != digest.hexdigest():
+            yield "hopper: measured from other sources than kernels/hopper has; measure them again"
+        for entry in suite["entries"]:
+            if entry["name"] in names:
+                yield f"hopper/{entry['name']} occurs twice"
+            names.add(entry["name"])
+            if entry["program"] not in known:
+                yield f"hopper: {entry['program']} is no operation"
+            yield from faults_of_entry(suite, entry, suite is not suites[0])
+
+
+def check_hopper(folder, suites):
+    assert len(suites) == 2, "expected suites/hopper.json and suites/held-out/hopper.json"
+    found = list(faults_of_hopper(folder, suites))
+    assert not found, "\n".join(found)
+    for text, change in {
+            "other sources": lambda s: s[1].__setitem__("sources", "0" * 64),
+            "occurs twice": lambda s: s[0]["entries"].append(s[0]["entries"][0]),
+            "is no operation": lambda s: s[0]["entries"][0].__setitem__("program", "unknown"),
+            "its hash says otherwise": lambda s: s.reverse()}.items():
+        changed = copy.deepcopy(suites)
+        change(changed)
+        found = list(faults_of_hopper(folder, changed))
+        assert any(text in fault for fault in found), (text, found[:3])
+
+
 def check_own(folder, suites):
     programs = json.loads((folder / "programs.json").read_text())
     assert len(suites) == 2, "expected suites/own.json and suites/held-out/own.json"
@@ -183,10 +221,12 @@ def main():
     for suite, _ in parts:
         for error in validator.iter_errors(suite):
             raise SystemExit(f"{suite['suite']}: {'/'.join(map(str, error.path))}: {error.message}")
-    parts = [part for part in parts if part[0]["suite"] != OWN]
+    hopper = [part[0] for part in sorted(parts, key=lambda part: part[1]) if part[0]["suite"] == HOPPER]
+    parts = [part for part in parts if part[0]["suite"] not in (OWN, HOPPER)]
     found = list(faults(selection, programs, parts))
     assert not found, "\n".join(found)
     check_own(folder.parent / "kernels" / OWN, own)
+    check_hopper(folder.parent / "kernels" / HOPPER, hopper)
 
     def mutated(change):
         copies = copy.deepcopy([selection, programs, [list(part) for part in parts]])

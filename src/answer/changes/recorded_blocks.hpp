@@ -92,7 +92,7 @@ bool drop_events(BlockTrace& block, const Drops& drops) {
     return any;
 }
 
-/// The same for all recorded blocks.
+/// Removes the events of all recorded blocks that `drops` names. Returns whether there were any.
 template <class Drops>
 bool drop_events(LaunchProfile& profile, const Drops& drops) {
     const double before = mean_events(profile);

@@ -500,7 +500,8 @@ private:
     void execute_together(const std::string& why) {
         ResidentOutcome outcome;
         try {
-            outcome = profile_resident(prepared_, machine_, sampling_, chosen_sms(), launch_.unknown != nullptr, profile_);
+            outcome =
+                profile_resident(prepared_, machine_, sampling_, chosen_sms(), launch_.unknown != nullptr, profile_);
         } catch (const sim::machine_code::WaitsForever& forever) {
             throw InputError(fmt::format("{}; expected blocks that fit the GPU at once and end", forever.what()));
         }

@@ -174,7 +174,7 @@ void Recorder::add_phases() {
                               .events = trace_.warps[warp_].size(),
                               .phases = trace_.phases[warp_].size(),
                               .times = times + 1,
-                             .lanes = lanes_};
+                              .lanes = lanes_};
     }
     // Threads that ask for a phase in vain ask again.
     if (tracing_ && !check_failed_)

@@ -143,8 +143,8 @@ private:
 }  // namespace
 
 ResidentOutcome profile_resident(const PreparedLaunch& prepared, const machine::Machine& machine,
-                                 const Sampling& sampling, const std::set<std::uint64_t>& traced,
-                                 bool skips_products, LaunchProfile& profile) {
+                                 const Sampling& sampling, const std::set<std::uint64_t>& traced, bool skips_products,
+                                 LaunchProfile& profile) {
     ResidentProfiler profiler(prepared, machine, sampling, profile);
     profiler.trace(traced);
     auto launch = prepared.launch();

@@ -23,7 +23,8 @@ struct ResidentOutcome {
 
 /// Executes all blocks and fills in what the profile has of blocks. Those of the SMs `traced` are recorded. Memory is
 /// the same afterwards. With `skips_products`, products of matrices are not computed, and NeedsProducts is thrown where
-/// more than data depends on them. Throws DeviceError where the kernel fails or all blocks wait forever, and TimeLimitError.
+/// more than data depends on them. Throws DeviceError where the kernel fails or all blocks wait forever, and
+/// TimeLimitError.
 [[nodiscard]] ResidentOutcome profile_resident(const PreparedLaunch& prepared, const machine::Machine& machine,
                                                const Sampling& sampling, const std::set<std::uint64_t>& traced,
                                                bool skips_products, LaunchProfile& profile);

@@ -112,8 +112,8 @@ private:
 
     /// Warps go on that wait at a barrier at which all have arrived. Threads that have ended count as if they had.
     void release_if_complete(const ReplayedBlock& block, ReplayedBarrier& barrier) {
-        const bool complete = barrier.expected > 0 ? barrier.threads >= barrier.expected
-                                                   : barrier.waiting.size() >= block.running;
+        const bool complete =
+            barrier.expected > 0 ? barrier.threads >= barrier.expected : barrier.waiting.size() >= block.running;
         if (complete && !barrier.waiting.empty()) release(barrier);
     }
 

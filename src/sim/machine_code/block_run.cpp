@@ -114,8 +114,7 @@ void BlockRun::execute(const Path& path) {
     ++executed_.warp_instructions[at];
     state_.clock = state_.nanoseconds = executed_.total;
     const std::uint32_t guard = warp().holds({step.guard.predicate, step.guard.uniform, step.guard.invert});
-    const std::uint32_t mask =
-        unknown_ ? unknown_->begin(warp(), step, lanes, lanes & guard) : lanes & guard;
+    const std::uint32_t mask = unknown_ ? unknown_->begin(warp(), step, lanes, lanes & guard) : lanes & guard;
     executed_.thread_instructions[at] += static_cast<std::uint64_t>(std::popcount(mask));
     if (state_.observer != nullptr) state_.observer->execute(at, lanes, mask);
     if (step.flow != Flow::next) {

@@ -116,8 +116,8 @@ std::size_t first_mode(const sass::Instruction& instruction) {
         case Operation::LEA:
         case Operation::ULEA: {
             const auto operands = instruction.operands();
-            const auto last = std::ranges::find(operands.rbegin(), operands.rend(), OperandKind::immediate,
-                                                &Operand::kind);
+            const auto last =
+                std::ranges::find(operands.rbegin(), operands.rend(), OperandKind::immediate, &Operand::kind);
             return static_cast<std::size_t>(operands.rend() - last) - 1;
         }
         default: return kNoMode;
@@ -216,10 +216,9 @@ bool known_constant(const Layout& layout, std::int64_t offset) {
     constexpr std::int64_t kDimensionsEnd = 0x18, kLocalWindowAt = 0x20, kStackAt = 0x28, kAddressBytes = 8;
     return (offset >= 0 && offset < kDimensionsEnd) || (offset >= kLocalWindowAt && offset < kStackAt + 4) ||
            (offset >= layout.descriptor && offset < layout.descriptor + kAddressBytes) ||
-           (layout.has_parameters_address && ((offset >= kParametersAddressAt &&
-                                               offset < kParametersAddressAt + kAddressBytes) ||
-                                              (offset >= kConstantsAddressAt &&
-                                               offset < kConstantsAddressAt + kAddressBytes))) ||
+           (layout.has_parameters_address &&
+            ((offset >= kParametersAddressAt && offset < kParametersAddressAt + kAddressBytes) ||
+             (offset >= kConstantsAddressAt && offset < kConstantsAddressAt + kAddressBytes))) ||
            (layout.has_parameters_address && ((offset >= kClusterAt && offset < kClusterEnd) ||
                                               (offset >= kClusterSizeAt && offset < kClusterSizeAt + 4))) ||
            (layout.shared_window >= 0 && offset >= layout.shared_window &&

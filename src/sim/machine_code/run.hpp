@@ -39,7 +39,8 @@ public:
     virtual void access(Space space, Access access, std::uint64_t offset, std::uint64_t bytes) = 0;
     /// Something arrives at a barrier in shared memory, whose phase ends with it where `ends` holds.
     virtual void arrive(std::uint64_t /*barrier*/, bool /*ends*/) {}
-    /// Threads arrive at a barrier of the block that expects so many threads, or all of the block where that is 0.
+    /// `threads` threads arrive at a barrier of the block. It expects `expected` of them, or all of the block where
+    /// that is 0.
     virtual void meet(std::uint32_t /*barrier*/, std::uint32_t /*expected*/, std::uint32_t /*threads*/,
                       bool /*waits*/) {}
     /// A thread asks whether a phase of a barrier in shared memory has ended.

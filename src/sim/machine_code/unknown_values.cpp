@@ -12,8 +12,8 @@ namespace {
 constexpr std::uint64_t kSector = 32;
 
 [[noreturn]] void need_products(const Step& step, std::string_view what) {
-    throw NeedsProducts(fmt::format("{} depends on a product of matrices in {}", what,
-                                    sass::name_of(step.instruction.operation)));
+    throw NeedsProducts(
+        fmt::format("{} depends on a product of matrices in {}", what, sass::name_of(step.instruction.operation)));
 }
 
 sass::Class class_of(const Step& step) {

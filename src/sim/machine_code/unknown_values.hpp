@@ -38,7 +38,7 @@ struct UnknownRegisters {
     std::bitset<256> registers;
     std::uint8_t predicates = 0;  ///< by number
     std::vector<bool> local;      ///< by word of a thread's local memory
-    // Of the instruction that is being executed:
+    // These say what the instruction that is being executed does.
     bool read = false;  ///< it has read something unknown
     bool writes_uniform = false;
     std::bitset<256> written;

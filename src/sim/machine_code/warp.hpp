@@ -175,7 +175,7 @@ void read_fetch_operands(Step& step);
 /// Whether all warps of the group have arrived as often as this one.
 [[nodiscard]] bool group_has_arrived(const Warp& warp);
 
-/// In place of a product: its results, in so many registers, are not computed. The warp has Warp::unknown.
+/// Leaves the results of a product unknown in place of computing them: `words` registers. The warp has Warp::unknown.
 void leave_unknown(Warp& warp, const Step& step, int words);
 
 /// The host's bytes behind an address in shared memory; throws LaneFault where there are none.

@@ -241,8 +241,7 @@ bool arrives_at_group(const Step& step) { return step.execute == &warpgroup::arr
 
 bool group_has_arrived(const Warp& warp) {
     const auto& threads = warp.block->block;
-    const std::uint64_t warps =
-        (std::uint64_t{threads[0]} * threads[1] * threads[2] + kWarpSize - 1) / kWarpSize;
+    const std::uint64_t warps = (std::uint64_t{threads[0]} * threads[1] * threads[2] + kWarpSize - 1) / kWarpSize;
     const std::uint32_t first = warp.number / 4 * 4;
     for (std::uint32_t other = first; other < first + 4 && other < warps; ++other)
         if (warp.block->group_arrivals[other] < warp.block->group_arrivals[warp.number]) return false;
