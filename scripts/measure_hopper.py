@@ -4,7 +4,7 @@
     python3 scripts/measure_hopper.py compile --sources CUTLASS --executables DIR
     python3 scripts/measure_hopper.py run --out RESULTS [--executables DIR]
     python3 scripts/measure_hopper.py record --out RESULTS --gpu h200
-    python3 scripts/measure_hopper.py capture --out RESULTS --captures CAPTURES --gputomo build/gputomo [--executables DIR]
+    python3 scripts/measure_hopper.py capture --out RESULTS --captures CAPTURES --gputomo build/gputomo
     python3 scripts/measure_hopper.py page --answers PREDICT.json SIMULATE.json
 
 The programs of scripts/measure_suites.py would start Python and the profiler three times for each of some hundred
@@ -34,6 +34,7 @@ from measure_suites import (COUNTERS, CYCLES, DURATION, LAUNCH, LONGEST, NCU, RE
 SUITE = "hopper"
 FOLDER = ROOT / "kernels" / SUITE
 OPERATIONS = FOLDER / "operations.py"
+SUITE_FILES = ((ROOT / "suites" / f"{SUITE}.json", False), (ROOT / "suites" / "held-out" / f"{SUITE}.json", True))
 SHORTEST = 1  # us; shorter launches are not measured to a percent
 # What PyTorch launches beside the kernel that an operation is about.
 HELPERS = re.compile(r"elementwise|fill|memset|copy", re.I)
@@ -115,7 +116,8 @@ def run(options):
             executable = Path(options.executables).resolve() / program["program"]
             if not executable.exists():
                 continue
-            line = f"for i in $(seq {program.get('runs', 1)}); do {shlex.quote(str(executable))} {program['arguments']}; done"
+            line = (f"for i in $(seq {program.get('runs', 1)}); do "
+                    f"{shlex.quote(str(executable))} {program['arguments']}; done")
             profiled(["bash", "-c", line], out / program["program"], ALL,
                      ["--kernel-name", f"regex:{programs()['kernels']}",
                       "--launch-count", "60"])
@@ -132,7 +134,8 @@ def entry_of(program, algorithm, name, rows, index, gpu):
     executed = {number(row["smsp__inst_executed.sum"]) for row in rows}
     return {"name": f"{program}/{name}", "program": program, "algorithm": algorithm, "kernel": rows[0]["Kernel Name"],
             "launch": index, "grid": triple(rows[0]["Grid Size"]), "block": triple(rows[0]["Block Size"]),
-            "registers": int(launch["registers_per_thread"]), "static_shared": int(launch["shared_mem_per_block_static"]),
+            "registers": int(launch["registers_per_thread"]),
+            "static_shared": int(launch["shared_mem_per_block_static"]),
             "dynamic_shared": int(launch["shared_mem_per_block_dynamic"]),
             "traits": traits_of(launch, counters) + (["async"] if stalls.get("gmma") else []),
             "measured": {gpu: {
@@ -198,12 +201,13 @@ def entries(options):
 def record(options):
     found = entries(options)
     listed = {program["program"]: program for program in programs()["programs"]}
-    for path, held in ((ROOT / "suites" / f"{SUITE}.json", False), (ROOT / "suites" / "held-out" / f"{SUITE}.json", True)):
+    for path, held in SUITE_FILES:
         chosen = sorted((entry for entry in found if held_out(entry["name"]) == held), key=lambda entry: entry["name"])
         used = {}
         for entry in chosen:
             program = listed.get(entry["program"], {"path": f"kernels/{SUITE}", "arguments": entry["program"]})
-            used[entry["program"]] = {"path": program["path"], "flags": programs()["flags"] if "file" in program else [],
+            used[entry["program"]] = {"path": program["path"],
+                                      "flags": programs()["flags"] if "file" in program else [],
                                       "arguments": program["arguments"], "fixed_size": True}
         path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(text_of({
@@ -225,13 +229,13 @@ def capture(options):
     def split(whole, launch, program, kernel):
         target = folder_of(program, kernel)
         target.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run([gputomo, "capture", "--reduce", str(whole), "--out", str(target), "--launch", str(launch),
-                               "--time-limit", str(options.reduction_seconds),
+        done = subprocess.run([gputomo, "capture", "--reduce", str(whole), "--out", str(target),
+                               "--launch", str(launch), "--time-limit", str(options.reduction_seconds),
                                *(["--unproven"] if options.reduction_seconds > 1 else [])],
                               capture_output=True, text=True)
         with guard:
-            print(f"{program} {plain_name(kernel)}: {(done.stderr.splitlines() or done.stdout.splitlines() or ['?'])[-1]}"[:200],
-                  flush=True)
+            said = (done.stderr.splitlines() or done.stdout.splitlines() or ["nothing"])[-1]
+            print(f"{program} {plain_name(kernel)}: {said}"[:200], flush=True)
 
     def recorded(command, whole, kernels, environment=None):
         status = logged([gputomo, "capture", "--out", str(whole), "--launches", "0:6", "--results", *kernels,
@@ -239,8 +243,8 @@ def capture(options):
         index = load(whole / "capture.json") if (whole / "capture.json").exists() else {"launches": [], "kernels": []}
         print(f"capture {whole.name}: {status}, {len(index['launches'])} launches", flush=True)
         names = [kernel["name"] for kernel in index["kernels"]]
-        return [(i, names[launch["launch"]["kernel"]], "buffers" in launch) for i, launch in enumerate(index["launches"])
-                if "launch" in launch]
+        return [(i, names[launch["launch"]["kernel"]], "buffers" in launch)
+                for i, launch in enumerate(index["launches"]) if "launch" in launch]
 
     tasks = []
     if (out / "counts.json").exists() and not options.skip_operations:
@@ -292,9 +296,7 @@ def page(options):
             for method in ("predict", "simulate"):
                 if method in kernel:
                     answers.setdefault(kernel["name"], {})[method] = kernel[method]
-    measured = [(entry, held) for path, held in ((ROOT / "suites" / f"{SUITE}.json", False),
-                                                 (ROOT / "suites" / "held-out" / f"{SUITE}.json", True))
-                for entry in load(path)["entries"]]
+    measured = [(entry, held) for path, held in SUITE_FILES for entry in load(path)["entries"]]
     rows, errors = [], {}
     for entry, held in sorted(measured, key=lambda pair: pair[0]["name"]):
         cycles = entry["measured"]["h200"]["counters"][CYCLES]
@@ -326,7 +328,8 @@ def page(options):
                    + "".join(line(group) for group in [*CLASSES, "open", "held out", "all"] if group in errors),
         "kernels": "| kernel | grid | measured | predict | simulate |\n| --- | --- | --- | --- | --- |\n" + "".join(rows)}
     for name, table in tables.items():
-        text = re.sub(rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda found: found[1] + table + found[2], text, flags=re.S)
+        marks = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
+        text = re.sub(marks, lambda found, table=table: found[1] + table + found[2], text, flags=re.S)
     path.write_text(text)
 
 

@@ -158,7 +158,8 @@ def faults_of_hopper(folder, suites):
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.suffix in (".py", ".json")):
         digest.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
-    listed = subprocess.run([sys.executable, folder / "operations.py", "list"], check=True, capture_output=True, text=True)
+    listed = subprocess.run([sys.executable, folder / "operations.py", "list"], check=True, capture_output=True,
+                            text=True)
     known = {program["program"] for program in json.loads((folder / "programs.json").read_text())["programs"]}
     known.update(listed.stdout.split())
     names = set()
