@@ -1,5 +1,6 @@
-// Code of cuBLAS, cuDNN and CUTLASS that ptxas does not emit, and products that are not computed. fixtures/hopper.ptx
-// has the kernels; instructions that no PTX compiles to take the place of barriers.
+// Code of cuBLAS, cuDNN and CUTLASS that ptxas does not emit, and products that are not computed.
+//
+// fixtures/hopper.ptx has the kernels. Instructions that no PTX compiles to take the place of their barriers.
 #include "machine/json.hpp"
 #include "sass/cubin.hpp"
 #include "sim/completion.hpp"
