@@ -163,8 +163,23 @@ void Recorder::forget_failed_check(std::uint64_t barrier) {
     events.resize(failed.events);
 }
 
+/// What a warp of a block that is not recorded does between two questions for the same phase does not count, as in a
+/// record.
+void Recorder::count_failed_check(bool asked) {
+    FailedCheck& failed = failed_[warp_];
+    if (asked) {
+        if (failed.barrier == checked_ && !failed.acted) counts_.instructions -= failed.instructions;
+        failed = {};
+        if (check_failed_) failed = {.barrier = checked_, .lanes = lanes_};
+    }
+    failed.instructions += 1;
+    failed.acted = failed.acted || global_.count > 0 ||
+                   std::ranges::any_of(used_, [](const PhaseUse& use) { return !use.checks; });
+}
+
 void Recorder::add_phases() {
     const bool asked = check_failed_ || (!used_.empty() && used_.front().checks);
+    if (!tracing_) count_failed_check(asked);
     if (tracing_ && asked) {
         forget_failed_check(checked_);
         const std::size_t times = failed_[warp_].barrier == checked_ ? failed_[warp_].times : 0;

@@ -103,6 +103,7 @@ private:
     /// Uses of barriers by the instruction that has been executed last.
     void add_phases();
     /// Forgets what the warp did since a check that failed, as it asks again.
+    void count_failed_check(bool asked);
     void forget_failed_check(std::uint64_t barrier);
     void add_texture(WarpAccess& to);
     /// Returns the transactions of the access.
@@ -137,6 +138,9 @@ private:
         std::size_t events = 0, phases = 0, accesses = 0;
         std::size_t times = 0;    ///< in a row
         std::uint32_t lanes = 0;  ///< of the path that asked
+        // A block that is not recorded has these instead.
+        double instructions = 0;  ///< of the warp since the check, with it
+        bool acted = false;       ///< it has arrived at a barrier or reached memory since
     };
     std::unordered_map<std::uint64_t, BarrierOf> barriers_;  ///< by address
     std::vector<FailedCheck> failed_;                        ///< by warp
