@@ -20,10 +20,8 @@ struct Rigged {
     Rigged(const machine::Machine& machine, MemorySystem& memory)
         : unit{.spec = load_store_spec_of(machine, GlobalLoads(machine)),
                .coalescers = Coalescers(machine),
-               .state = {.banks_free = {0.0}},
-               .memory = memory} {
-        for (auto& free : unit.state.ports_free) free.assign(1, 0.0);
-    }
+               .state = idle_load_store({}, 1, 4),
+               .memory = memory} {}
 
     /// Lane l accesses first + l * stride.
     AccessTimes access(const MemoryInstruction& instruction, double now, std::uint64_t first, std::uint64_t stride,
