@@ -147,14 +147,15 @@ TEST_P(StallsOf, AreThoseThatTheProfilerSaw) {
     EXPECT_LE(predicted_share, seen.most);
 }
 
-// The profiler saw 0.75, 0.41, 0.26, 0.66, 0.75 and 0.77.
+// The profiler saw 0.75, 0.41, 0.26, 0.66, 0.75, 0.77 and 0.32.
 INSTANTIATE_TEST_SUITE_P(OfAnH200, StallsOf,
                          testing::Values(SeenStall{"registers", costs::Stall::long_scoreboard, 0.65, 0.9},
                                          SeenStall{"barriers", costs::Stall::barrier, 0.35, 0.5},
                                          SeenStall{"barriers", costs::Stall::wait, 0.2, 0.35},
                                          SeenStall{"chained_arithmetic", costs::Stall::wait, 0.6, 0.75},
                                          SeenStall{"shared_memory", costs::Stall::long_scoreboard, 0.65, 0.9},
-                                         SeenStall{"wide_accesses", costs::Stall::long_scoreboard, 0.7, 0.9}),
+                                         SeenStall{"wide_accesses", costs::Stall::long_scoreboard, 0.7, 0.9},
+                                         SeenStall{"bank_conflicts", costs::Stall::mio_throttle, 0.25, 0.45}),
                          [](const auto& test) {
                              return std::string(test.param.kernel) + "_" + std::string(name_of(test.param.stall));
                          });

@@ -201,6 +201,7 @@ private:
         const launch::WarpEvent& event = warp.event();
         const launch::ProfiledStep& step = profile_.steps[event.step];
         if (const double room = room_for(warp, step, event); room > now) {
+            warp.waited.unit_free = room;
             queue_.emplace(room, index);
             return;
         }
