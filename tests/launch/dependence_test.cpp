@@ -123,6 +123,10 @@ TEST_F(Dependence, OneBlockAddsWhatTheOthersStored) {
     double most = 0;
     for (const BlockCounts& block : profile.sampled) most = std::max(most, block.load_sectors);
     EXPECT_EQ(most, 500 * 4 / 32.0 + 0.5) << "the last block loads all sums, 63 sectors";
+    std::size_t longest = 0;
+    for (const auto& sm : profile.sms)
+        for (const BlockTrace& block : sm) longest = std::max(longest, block.warps.front().size());
+    EXPECT_GT(longest, 3 * profile.sms.front().front().warps.front().size()) << "it is among those that are recorded";
     EXPECT_THAT(profile.assumptions, Contains(HasSubstr("all blocks were executed together")));
 }
 

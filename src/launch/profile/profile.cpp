@@ -500,8 +500,16 @@ private:
     void execute_together(const std::string& why) {
         ResidentOutcome outcome;
         try {
-            outcome =
-                profile_resident(prepared_, machine_, sampling_, chosen_sms(), launch_.unknown != nullptr, profile_);
+            auto recorded = chosen_sms();
+            const auto execute_all = [&] {
+                return profile_resident(prepared_, machine_, sampling_, recorded, launch_.unknown != nullptr, profile_);
+            };
+            outcome = execute_all();
+            if (outcome.complete && outcome.busier_sm) {
+                // The launch may end with that block, as where the last one adds what the others have left.
+                recorded.insert(*outcome.busier_sm);
+                outcome = execute_all();
+            }
         } catch (const sim::machine_code::WaitsForever& forever) {
             throw InputError(fmt::format("{}; expected blocks that fit the GPU at once and end", forever.what()));
         }

@@ -46,6 +46,9 @@ std::vector<float> rough_cycles(const PreparedLaunch& prepared, const machine::M
     return cycles;
 }
 
+/// A block that executes this many times the instructions of all recorded ones is worth recording, too.
+constexpr double kNotablyMore = 1.05;
+
 class ResidentProfiler final : public sim::machine_code::BlockWatcher {
 public:
     ResidentProfiler(const PreparedLaunch& prepared, const machine::Machine& machine, const Sampling& sampling,
@@ -81,6 +84,12 @@ public:
     void end_block(Observer& observer, std::uint64_t block, std::uint64_t sm) override {
         auto& recorder = static_cast<Recorder&>(observer);
         sampled_.push_back(recorder.counts());
+        const bool records = traces_.contains(sm);
+        double& most = records ? most_recorded_ : most_elsewhere_;
+        if (recorder.counts().instructions > most) {
+            most = recorder.counts().instructions;
+            if (!records) busiest_elsewhere_ = sm;
+        }
         atomics_.add(block, recorder.atomics());
         all_.read.insert(recorder.read().begin(), recorder.read().end());
         all_.written.insert(recorder.written().begin(), recorder.written().end());
@@ -98,6 +107,10 @@ public:
             if (wait.certain || (!wait.shared && all_.written.contains(wait.address / kTouchedSectorBytes)))
                 return wait;
         return {};
+    }
+
+    [[nodiscard]] std::optional<std::uint64_t> busier_sm() const {
+        return most_elsewhere_ > kNotablyMore * most_recorded_ ? std::optional(busiest_elsewhere_) : std::nullopt;
     }
 
     void fill(const sim::machine_code::Executed& executed, LaunchProfile& profile) {
@@ -136,6 +149,8 @@ private:
     std::map<std::uint64_t, std::vector<BlockTrace>> traces_;  ///< by SM, in the order in which blocks started
     std::map<std::uint64_t, std::uint64_t> blocks_of_sm_;
     std::vector<BlockCounts> sampled_;
+    double most_recorded_ = 0, most_elsewhere_ = 0;  ///< instructions of a block, on recorded SMs and on others
+    std::uint64_t busiest_elsewhere_ = 0;            ///< SM
     BlockSectors all_;
     AtomicSectors atomics_;
 };
@@ -162,8 +177,10 @@ ResidentOutcome profile_resident(const PreparedLaunch& prepared, const machine::
     try {
         sim::machine_code::run_resident({prepared.program(), launch, prepared.memory()}, order, profiler, executed);
         restore();
-        ResidentOutcome outcome{
-            .complete = true, .instructions = static_cast<double>(executed.total), .wait = profiler.wait_of(executed)};
+        ResidentOutcome outcome{.complete = true,
+                                .instructions = static_cast<double>(executed.total),
+                                .busier_sm = profiler.busier_sm(),
+                                .wait = profiler.wait_of(executed)};
         profiler.fill(executed, profile);
         return outcome;
     } catch (const TimeLimitError&) {

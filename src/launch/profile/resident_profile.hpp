@@ -17,6 +17,8 @@ namespace gputomo::launch {
 struct ResidentOutcome {
     bool complete = false;    ///< false: the limit of instructions came first, and the profile is as it was
     double instructions = 0;  ///< of warps, until then
+    /// An SM that was not recorded, one block of which executes notably more than all recorded ones.
+    std::optional<std::uint64_t> busier_sm{};
     /// A warp that waited for another block.
     std::optional<sim::machine_code::Wait> wait;
 };
