@@ -53,7 +53,7 @@ TEST_F(Inspect, InstructionsStandBelowTheLineThatTheyComeFrom) {
 TEST_F(Inspect, CountsAreThoseOfTheListing) {
     const auto json = Json::parse(inspect(kAdvice, {"--json"}).out);
     EXPECT_EQ(json["schema"], "gputomo-inspection-1");
-    EXPECT_EQ(json["costs_of"], "NVIDIA H200");
+    EXPECT_EQ(json["costs_of"], "NVIDIA H100 80GB HBM3");
     EXPECT_EQ(json["kernels"].size(), 10);
     for (const auto& kernel : json["kernels"]) {
         for (const std::string table : {"mix", "operations"}) {

@@ -83,7 +83,7 @@ TEST_F(Reproduce, SomeValuesDoNotReplaceAFileThatHasMore) {
     const std::string one = R"({"schema":"gputomo-reproduction-1","paper":"wong2010","results":[)"
                             R"_({"id":"wong2010.sec4f.size","gpu":"GTX280 (GT200)","reproduced":)_";
     const auto some = [&] {
-        return run({"reproduce", "wong2010", "--only", "wong2010.sec4f.latency", "--quiet", "--out", "pages"});
+        return run({"reproduce", "wong2010", "--only", "wong2010.sec4f.latency", "--out", "pages"});
     };
     write("pages/wong2010.json", one + "16384}]}");
     const auto beside = some();

@@ -25,8 +25,9 @@ using ptx::Type;
 /// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 /// Loads of a warp in the shorter section; the longer one has twice as many. Two warps of an H200 have 20 each that
-/// wait. With more than 63 in flight, a warp waits for another reason: its dependence barriers count no further.
-constexpr int kLoads = 30;
+/// wait. With more than 63 in flight, a warp waits for another reason: its dependence barriers count no further. Older
+/// GPUs have 63 registers for all that is loaded.
+constexpr int kLoads = 26;
 /// Where more than this share of the loads still wait, the queues have room for all of them, and their size is open.
 constexpr double kNoneWaits = 0.9;
 /// Passes over the code, of which the last one counts. The others warm the instruction caches.

@@ -44,6 +44,7 @@ struct ProfiledStep {
     bool goes_on = false;                  ///< its warp is the first to issue in the next cycle
     bool queues = false;                   ///< it waits for its unit after it has issued: a product of a warp group
     std::uint8_t stall = 1;                ///< cycles until the next instruction of the warp
+    float rejoins = 0;                     ///< cycles until a warp goes on whose threads meet again; 0: its stall
     std::uint8_t waits = 0;                ///< dependence barriers that have to be released, as bits
     std::uint8_t written = kNoDependence;  ///< the barrier that its result releases
     std::uint8_t read = kNoDependence;     ///< the barrier that is released when its operands were read

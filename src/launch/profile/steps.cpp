@@ -92,8 +92,7 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
                           .latency = cost.last_latency};
         step.stall = static_cast<std::uint8_t>(sim::stall_cycles(control));
         if (from.flow == Flow::converge)
-            step.stall = std::max(step.stall, static_cast<std::uint8_t>(std::clamp<std::int64_t>(
-                                                  machine.issue.branch_latency_untaken.value_or(0), 0, 255)));
+            step.rejoins = static_cast<float>(machine.issue.branch_latency_untaken.value_or(0));
         step.waits = control.wait;
         step.stalls = sim::machine_code::stall_kind_of(from);
         step.written = control.write_barrier;

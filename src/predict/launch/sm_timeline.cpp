@@ -227,7 +227,7 @@ private:
         warp.waited = {.before = event.step, .since = at, .fixed = at + step.stall};
         issued_ += rates_.issue_interval;
         warp.issued = at;
-        warp.hold = at + step.stall;
+        warp.hold = at + std::max<double>(step.stall, step.rejoins);
         warp.goes_on = step.goes_on;
         ++warp.next;
         complete(index, step, event, at);
