@@ -93,7 +93,7 @@ TEST(AdvisedKernels, WhatIsAdvisedGainsWhatIsPromised) {
         ASSERT_TRUE(answer.advice) << kernel;
         ASSERT_FALSE(answer.advice->empty()) << kernel;
         const auto& best = answer.advice->front();
-        EXPECT_EQ(best.id, row["advice"]) << kernel;
+        EXPECT_EQ(best.id, row["advice"].get<std::string>()) << kernel;
         const double promised = best.factor / measured_gain(row);
         if (promised > 1 / (1 + kNear) && promised < 1 + kNear) ++right;
         // `shared_memory` promises what 48 warps gain, because fewer blocks are recorded than its variant's 64 need.
@@ -110,7 +110,7 @@ TEST(AdvisedKernels, AdviceThatWasFollowedIsNotGivenAgain) {
                                     {described_h200(), "sim:h200"}, {}, {}, Advising::tried);
         ASSERT_TRUE(answer.advice) << kernel;
         for (const auto& one : *answer.advice)
-            if (one.id == row["advice"]) {
+            if (one.id == row["advice"].get<std::string>()) {
                 EXPECT_LT(one.factor, std::sqrt(measured_gain(row))) << kernel;
             }
     }
