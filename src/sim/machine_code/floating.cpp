@@ -153,6 +153,9 @@ void store(std::uint32_t* low, std::uint32_t* high, int lane, std::uint64_t bits
     high[lane] = static_cast<std::uint32_t>(bits >> 32);
 }
 
+/// The bit of a double that makes a NaN quiet.
+constexpr std::uint64_t kQuietNaN = 0x0008000000000000;
+
 template <auto function, int operands>
 void twice(Warp& warp, const Step& step, std::uint32_t mask) {
     const Rounding rounding = rounding_of(step.instruction.value(Modifier::rounding));
@@ -161,21 +164,12 @@ void twice(Warp& warp, const Step& step, std::uint32_t mask) {
     for_lanes(mask, [&](int l) {
         const double value = rounded_result(rounding, function, std::bit_cast<double>(a[l]),
                                             std::bit_cast<double>(b[l]), std::bit_cast<double>(c[l]));
-        store(low, high, l, std::bit_cast<std::uint64_t>(value));
-    });
-}
-
-/// DFMA. Where the second factor is a NaN, an H200 returns that one, also if the other operands are NaNs.
-void fused_twice(Warp& warp, const Step& step, std::uint32_t mask) {
-    constexpr std::uint64_t kQuiet = 0x0008000000000000;
-    const WideView b = warp.wide(step, 1);
-    std::array<std::uint64_t, kWarpSize> factors{};
-    for_lanes(mask, [&](int l) { factors[static_cast<std::size_t>(l)] = b[l]; });
-    twice<kFused, 3>(warp, step, mask);
-    std::uint32_t *const low = warp.result(step), *const high = warp.result(step, 1);
-    for_lanes(mask, [&](int l) {
-        const std::uint64_t bits = factors[static_cast<std::size_t>(l)];
-        if (std::isnan(std::bit_cast<double>(bits))) store(low, high, l, bits | kQuiet);
+        std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
+        // An H200 returns the second operand where it is a NaN. The host takes either, as its compiler orders them.
+        if (std::isnan(value))
+            for (const std::uint64_t operand : {std::uint64_t{c[l]}, std::uint64_t{a[l]}, std::uint64_t{b[l]}})
+                if (std::isnan(std::bit_cast<double>(operand))) bits = operand | kQuietNaN;
+        store(low, high, l, bits);
     });
 }
 
@@ -393,7 +387,7 @@ Execute float_execution(Step& step) {
         case Operation::FFMA: return zero_wins ? fused_with_zero : for_floats<kFused, fused, 3>(instruction);
         case Operation::DADD: return twice<kSum, 2>;
         case Operation::DMUL: return twice<kProduct, 2>;
-        case Operation::DFMA: return fused_twice;
+        case Operation::DFMA: return twice<kFused, 3>;
         case Operation::FSETP: return fsetp;
         case Operation::FSET: return fset;
         case Operation::FSEL: return fsel;
