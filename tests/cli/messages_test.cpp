@@ -175,7 +175,17 @@ std::string on_terminal(const std::vector<std::string>& more, const std::vector<
     return shown;
 }
 
+/// Systems without /dev/pts, such as fresh roots, have no pseudo terminals.
+bool has_terminals() {
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal < 0) return false;
+    const bool usable = grantpt(terminal) == 0 && unlockpt(terminal) == 0;
+    close(terminal);
+    return usable;
+}
+
 TEST(Terminal, HeadingsAreBoldUnlessColoursAreNotWanted) {
+    if (!has_terminals()) GTEST_SKIP() << "this system has no pseudo terminals";
     const auto coloured = on_terminal({}, {"TERM=xterm"});
     EXPECT_THAT(coloured, AllOf(HasSubstr("\x1b[1mvector_add on NVIDIA H200\x1b[0m"), HasSubstr("\x1b[1mMemory\x1b[0m"),
                                 HasSubstr("\x1b[1;33mWarnings\x1b[0m")));
@@ -187,6 +197,7 @@ TEST(Terminal, HeadingsAreBoldUnlessColoursAreNotWanted) {
 }
 
 TEST(Terminal, VerboseSaysWhatEachStepTook) {
+    if (!has_terminals()) GTEST_SKIP() << "this system has no pseudo terminals";
     EXPECT_THAT(
         on_terminal({"--verbose"}, {"TERM=dumb"}),
         AllOf(::testing::ContainsRegex("answering vector_add: [0-9.]+ s"), HasSubstr("4 of 4 blocks executed")));
