@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gputomo::cli {
@@ -34,6 +35,18 @@ struct PrintOptions {
     std::string html{};                         ///< file that the page is written to; empty: none
     const machine::Machine* machine = nullptr;  ///< the described GPU, whose ceilings a page shows
 };
+
+/// What the options of `predict` and `simulate` ask for. `machine` has to outlive the result.
+template <class Options>
+[[nodiscard]] PrintOptions print_options_of(const Options& options, std::vector<std::string> assumed_of_gpu,
+                                            const machine::Machine& machine) {
+    return {.json = options.json,
+            .explain = options.explain,
+            .instructions = options.instructions,
+            .assumed_of_gpu = std::move(assumed_of_gpu),
+            .html = options.html,
+            .machine = &machine};
+}
 
 /// Refuses a page that would replace an input, or that cannot be written: before the answer, which takes long. Throws
 /// InputError.

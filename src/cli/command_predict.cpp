@@ -215,12 +215,7 @@ int predict_launches(const PredictOptions& options, bool of_capture) {
     const auto& name = options.machine;
     DescriptionChanges changes{.set = options.set, .assumed = {}};
     const auto gpu = open_simulated(name.starts_with("sim:") ? name : "sim:" + name, options.measure.seed, 0, &changes);
-    const PrintOptions print{.json = options.json,
-                             .explain = options.explain,
-                             .instructions = options.instructions,
-                             .assumed_of_gpu = std::move(changes.assumed),
-                             .html = options.html,
-                             .machine = &gpu->machine()};
+    const PrintOptions print = print_options_of(options, std::move(changes.assumed), gpu->machine());
     check_machine_code(*gpu, "--machine " + name, "such a GPU, or --static for a PTX file or a listing");
     const launch::Sampling sampling{.seed = options.measure.seed,
                                     .time_limit = std::chrono::milliseconds(options.time_limit_ms)};

@@ -99,12 +99,7 @@ int simulate_capture(const SimulateOptions& options) {
     const std::string device = options.device.empty() ? kDefaultOfCaptures : options.device;
     DescriptionChanges changes{.set = options.set, .assumed = {}};
     const auto gpu = open_simulated(device, options.seed, 0, &changes);
-    const PrintOptions print{.json = options.json,
-                             .explain = options.explain,
-                             .instructions = options.instructions,
-                             .assumed_of_gpu = std::move(changes.assumed),
-                             .html = options.html,
-                             .machine = &gpu->machine()};
+    const PrintOptions print = print_options_of(options, std::move(changes.assumed), gpu->machine());
     check_machine_code(*gpu, options.launch.file, "a --device of that compute capability, such as sim:h200");
     auto request = request_of(options);
     request.compares_results = options.check;
@@ -124,12 +119,7 @@ int simulate_file(const SimulateOptions& options) {
     const std::string device = options.device.empty() ? kDefaultDevice : options.device;
     DescriptionChanges changes{.set = options.set, .assumed = {}};
     const auto gpu = open_simulated(device, options.seed, 0, &changes);
-    const PrintOptions print{.json = options.json,
-                             .explain = options.explain,
-                             .instructions = options.instructions,
-                             .assumed_of_gpu = std::move(changes.assumed),
-                             .html = options.html,
-                             .machine = &gpu->machine()};
+    const PrintOptions print = print_options_of(options, std::move(changes.assumed), gpu->machine());
     const CodeOptions code{
         .ptx = options.code == "ptx",
         .machine_code = options.code == "sass",

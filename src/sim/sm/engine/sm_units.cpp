@@ -28,14 +28,14 @@ SmUnits make_sm_units(const LaunchSetup& setup, std::uint64_t code_end) {
         .execution = unit_spec_of(setup.costs, scheduler_spec.issue_interval),
         .of_scheduler = std::vector(schedulers, all_free),
         .of_sm = std::vector(sms, all_free),
-        // Or it accesses memory: Engine::time_access(), and from there MemorySystem::access().
+        // An access to memory passes Engine::time_access(), and from there MemorySystem::access().
         .load_store = {.spec = load_store_spec_of(machine, setup.costs.global_loads()),
                        .coalescers = Coalescers(machine),
                        .state = idle_load_store(costs::shared_queue_spec_of(machine.shared), sms, schedulers_per_sm),
                        .memory = setup.memory_system},
-        // Or it starts a bulk copy: SassEngine::copy_bulk().
+        // SassEngine::copy_bulk() starts a bulk copy.
         .bulk_copies = {.spec = costs::bulk_spec_of(machine), .free = std::vector<double>(sms, 0.0)},
-        // Or it branches, reads a clock or meets other warps, and the warp's next instruction is fetched.
+        // A branch, a read of the clock or a barrier holds the warp back, and its next instruction is fetched.
         .branches = branch_spec_of(machine.issue),
         .clock = clock_spec_of(machine.clock),
         .barriers = barrier_spec_of(machine.issue)};
