@@ -1,5 +1,7 @@
 #include "models/parameters.hpp"
 
+#include "costs/whole_warp.hpp"
+#include "machine/cache_scope.hpp"
 #include "units/error.hpp"
 #include "units/warp.hpp"
 
@@ -66,9 +68,7 @@ public:
     template <class Unit>
     [[nodiscard]] static std::optional<double> to_arithmetic(const Unit& unit) {
         const auto thread = middle(unit.forward_latency);
-        const double further =
-            unit.warp_latency && unit.latency ? static_cast<double>(*unit.warp_latency - *unit.latency) : 0;
-        return thread ? std::optional(*thread + further) : std::nullopt;
+        return thread ? std::optional(*thread + costs::whole_warp_cycles(unit)) : std::nullopt;
     }
 
     void global(Parameters& p) const {
@@ -83,7 +83,7 @@ public:
     /// Hits in the last cache on the path of global loads, which all SMs share.
     void l2(Parameters& p) const {
         const auto& path = entry(machine_.paths, "paths", "global");
-        const auto names = path.caches.value_or({});
+        const auto names = machine::caches_on(machine_, "global");
         if (names.empty())
             throw InputError(fmt::format(
                 "{}: paths.global.caches: no cache; expected one, because models of L2 hits need it", origin_));
@@ -98,7 +98,7 @@ public:
     /// Hits in the first cache on that path, if it is not also the last.
     void l1(Parameters& p) const {
         const auto& path = entry(machine_.paths, "paths", "global");
-        const auto names = path.caches.value_or({});
+        const auto names = machine::caches_on(machine_, "global");
         if (names.size() < 2)
             throw InputError(
                 fmt::format("{}: paths.global.caches: {} found; expected one in front of another, because models of L1 "

@@ -128,10 +128,9 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     }
     rates.write_delay = memory.write_delay.value_or(0);
     rates.texture_latency = rates.l1_latency;
-    if (const auto textures = machine.paths.find("texture"); textures != machine.paths.end())
-        if (const auto caches = textures->second.caches.value_or({}); !caches.empty())
-            if (const auto* const cache = cache_named(machine, caches.front()); cache != nullptr && cache->latency)
-                rates.texture_latency = static_cast<double>(*cache->latency);
+    if (const auto caches = machine::caches_on(machine, "texture"); !caches.empty())
+        if (const auto* const cache = cache_named(machine, caches.front()); cache != nullptr && cache->latency)
+            rates.texture_latency = static_cast<double>(*cache->latency);
     const auto* const constants = cache_named(machine, "constant_l1");
     rates.constant_latency =
         constants != nullptr ? static_cast<double>(constants->latency.value_or(0)) : rates.l1_latency;

@@ -165,8 +165,7 @@ double Costs::unit_slots(const std::string& unit) const {
 
 /// Bytes that one miss of the last cache on the path fetches from memory, which may be more than a sector.
 double Costs::filled_by_memory() const {
-    const auto path = machine_.paths.find("global");
-    const auto names = path == machine_.paths.end() ? std::vector<std::string>{} : path->second.caches.value_or({});
+    const auto names = machine::caches_on(machine_, "global");
     if (names.empty()) return 0;
     const auto cache = machine_.caches.find(names.back());
     return cache == machine_.caches.end() ? 0

@@ -9,10 +9,7 @@ namespace {
 
 /// The cache at which an access begins; nullptr where the path has none.
 const machine::Cache* cache_of(const machine::Machine& machine, const std::string& path, Coalescer::From from) {
-    const auto described = machine.paths.find(path);
-    const auto keys =
-        described == machine.paths.end() ? std::vector<std::string>{} : described->second.caches.value_or({});
-    for (const auto& key : keys) {
+    for (const auto& key : machine::caches_on(machine, path)) {
         const auto cache = machine.caches.find(key);
         if (cache == machine.caches.end()) continue;  // the memory system refuses such a description
         if (from == Coalescer::From::nearest || machine::is_shared_by_all(key, cache->second)) return &cache->second;

@@ -1,5 +1,6 @@
 #include "sim/sm/units/costs.hpp"
 
+#include "costs/whole_warp.hpp"
 #include "machine/relatives.hpp"
 #include "sim/memory/description.hpp"
 #include "units/warp.hpp"
@@ -30,9 +31,7 @@ CostModel::CostModel(const machine::Machine& machine) : machine_(machine), globa
         lanes_.push_back(need_rate(pipeline.lanes, key_path("pipelines", name) + ".lanes"));
         shared_.push_back(pipeline.scope.value_or("scheduler") == "sm");
         slots_.push_back(slots_of(pipeline.issue_slots, key_path("pipelines", name) + ".issue_slots"));
-        whole_warp_.push_back(pipeline.warp_latency && pipeline.latency
-                                  ? static_cast<double>(*pipeline.warp_latency - *pipeline.latency)
-                                  : 0);
+        whole_warp_.push_back(costs::whole_warp_cycles(pipeline));
         to_cores_.push_back(forwarding(pipeline.latency, pipeline.forward_latency, key_path("pipelines", name)));
     }
     for (const auto& [key, row] : machine.operations)
