@@ -356,13 +356,13 @@ TEST_F(Origins, EveryJsonOutputHasOne) {
              {"reproduce", "wong2010", "--only", "wong2010.sec4f.latency", "--quiet", "--json"},
              {"evaluate", "--surface", source("recordings/h200-surface-l1.json.gz"), "--machine", "sim:h200",
               "--access", "l1", "--json"},
-             {"validate", "--caches", "1", "--json"}}) {
+             {"validate", "--caches", "1", "--seed", "3", "--json"}}) {
         const auto ran = run(arguments);
         SCOPED_TRACE(arguments[0] + ran.err);
         expect_origin(json::parse(ran.out).at("origin"), arguments[0]);
     }
     ASSERT_EQ(run({"surface", "--device", "sim:gtx280", "--access", "shared", "--alpha", "1", "--ilp", "1", "--warps",
-                   "1", "--out", "s.json"})
+                   "1", "--turn", "16", "--out", "s.json"})
                   .code,
               0);
     const auto surface = json::parse(read("s.json")).at("origin");
@@ -373,7 +373,7 @@ TEST_F(Origins, EveryJsonOutputHasOne) {
 TEST_F(Origins, NamesOfFilesThatAreNotUtf8BreakNoOutput) {
     fs::copy_file(source("machines/gtx280.json"), path("caf\xe9.json"));
     ASSERT_EQ(run({"surface", "--device", "sim:caf\xe9.json", "--access", "shared", "--alpha", "1", "--ilp", "1",
-                   "--warps", "1", "--out", "s\xe9.json"})
+                   "--warps", "1", "--turn", "16", "--out", "s\xe9.json"})
                   .code,
               0);
     const auto origin = json::parse(read("s\xe9.json")).at("origin");
