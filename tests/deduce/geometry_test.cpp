@@ -166,7 +166,7 @@ TEST(Geometry, RecoversRandomCachesDespiteOutliersAndIsNeverSurelyWrong) {
     std::mt19937_64 random(7);
     const auto pick = [&](std::vector<std::uint64_t> values) { return values[random() % values.size()]; };
     int exact = 0, wrong_but_sure = 0;
-    constexpr int kCaches = 40;
+    constexpr int kCaches = 16;
     for (int i = 0; i < kCaches; ++i) {
         Truth truth{.line = pick({32, 64, 128, 256}),
                     .ways = 1 + random() % 20,
@@ -191,7 +191,7 @@ TEST(Geometry, RecoversRandomCachesDespiteOutliersAndIsNeverSurelyWrong) {
         EXPECT_TRUE(same || found.capacity.confidence <= 0.95)
             << "cache " << i << ": " << (found.remarks.empty() ? "" : found.remarks.back());
     }
-    EXPECT_GE(exact, kCaches * 95 / 100);
+    EXPECT_GE(exact, kCaches - 1);
     EXPECT_EQ(wrong_but_sure, 0);
 }
 
