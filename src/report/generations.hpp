@@ -7,9 +7,8 @@
 
 namespace gputomo::report {
 
-/// The newest of `known` of the generation before: its compute capability is smaller, and none of `known` with the
-/// machine's own capability has its architecture. Null if there is none or if the machine's compute capability is
-/// unknown.
+/// The newest of `known` that belongs to the generation right before the machine's own. Null if none of them does: an
+/// older GPU is no measure of what a generation changed. Null, too, if the machine's compute capability is unknown.
 [[nodiscard]] const machine::Machine* generation_before(const machine::Machine& machine,
                                                         std::span<const machine::Machine> known);
 

@@ -95,6 +95,30 @@ std::vector<const ModelledMix*> some_mixes(const std::vector<ModelledMix>& mixes
     return some;
 }
 
+/// The mix that needs most warps: where neither kind of instruction hides the other's latency alone.
+Finding cusp_finding(const ModelledAccess& access) {
+    const ModelledMix* most = nullptr;
+    for (const auto& mix : access.mixes)
+        if (mix.needed_measured && (most == nullptr || *mix.needed_measured > *most->needed_measured)) most = &mix;
+    if (most == nullptr) return {};
+    return {.title = fmt::format("Most warps are needed with {:g} adds for each of the {}: {}", most->alpha,
+                                 access.title, *most->needed_measured),
+            .marks = {{Mark::Axis::x, most->alpha, fmt::format("{} warps", *most->needed_measured)}}};
+}
+
+Finding mix_finding(const ModelledAccess& access, const ModelledMix& mix) {
+    if (mix.measured.empty()) return {};
+    const auto top = std::ranges::max_element(mix.measured, {}, [](const auto& point) { return point.second; })->second;
+    Finding found{.title = fmt::format("{:g} adds for each of the {}: at most {:.3g} instructions per cycle", mix.alpha,
+                                       access.title, top)};
+    if (mix.needed_measured) {
+        found.title += fmt::format(", 90% of it from {} warps", *mix.needed_measured);
+        found.marks.push_back({Mark::Axis::x, static_cast<double>(*mix.needed_measured),
+                               fmt::format("90%: {} warps", *mix.needed_measured)});
+    }
+    return found;
+}
+
 std::string access_section(const ModelledAccess& access, const Modelled& modelled) {
     const bool judged = !access.mean_error.empty();
     const auto models = judged ? modelled.models : std::vector<ModelName>{};
@@ -102,9 +126,9 @@ std::string access_section(const ModelledAccess& access, const Modelled& modelle
         fmt::format("<section id='{}'><h3>Adds and {}</h3>", anchor("modelled", access.id), escaped(access.title));
     if (!judged) out += fmt::format("<p class=m>Without models: {}</p>", escaped(access.why_no_models));
     out += "<div class=plots>";
-    if (judged) out += plot_element(cusp_trace(access, models), overlay_of(models));
+    if (judged) out += plot_element(cusp_trace(access, models), overlay_of(models), cusp_finding(access));
     for (const auto* mix : some_mixes(access.mixes))
-        out += plot_element(mix_trace(access, *mix, models), overlay_of(models));
+        out += plot_element(mix_trace(access, *mix, models), overlay_of(models), mix_finding(access, *mix));
     return out + "</div></section>";
 }
 
@@ -147,7 +171,7 @@ std::string model_table(const Modelled& modelled) {
 std::string modelled_section(const Modelled& modelled) {
     if (modelled.empty()) return {};
     std::string out =
-        "<h2 id=models>Throughput against occupancy, and models</h2><p>Every warp repeats one load, or another "
+        "<p>Every warp repeats one load, or another "
         "instruction, and alpha adds; each instruction depends on the one before. Points are measured. Lines are "
         "estimates of models that know the latency and the throughput of each kind of instruction alone.";
     const bool judged = std::any_of(modelled.accesses.begin(), modelled.accesses.end(),

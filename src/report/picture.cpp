@@ -1,13 +1,15 @@
 #include "report/picture.hpp"
 
 #include "report/boxes.hpp"
+#include "report/parts/quantities.hpp"
+#include "report/parts/storages.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
+#include <set>
 
 namespace gputomo::report {
 namespace {
@@ -18,20 +20,10 @@ using machine::Knowledge;
 /// one box in a row there.
 constexpr std::size_t kShortLine = 21;
 
-/// Turns a key into a title: "constant_l1" into "Constant L1".
-std::string shown_name(std::string_view key) {
-    std::string out(key);
-    std::replace(out.begin(), out.end(), '_', ' ');
-    for (std::size_t i = 0; i + 1 < out.size(); ++i)
-        if ((i == 0 || out[i - 1] == ' ') && out[i] == 'l' && std::isdigit(static_cast<unsigned char>(out[i + 1])) != 0)
-            out[i] = 'L';
-    if (!out.empty()) out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
-    return out;
-}
-
 class Painter {
 public:
-    Painter(const machine::Machine& machine, const Facts& facts) : machine_(machine), facts_(facts) {}
+    Painter(const machine::Machine& machine, const Facts& facts, const std::vector<results::Trace>& traces)
+        : machine_(machine), facts_(facts), traces_(traces) {}
 
     [[nodiscard]] std::vector<BoxFrame> frames() const {
         std::vector<BoxFrame> all;
@@ -123,11 +115,13 @@ private:
             Box box{.title = key, .kind = "compute", .link = "arithmetic"};
             std::transform(box.title.begin(), box.title.end(), box.title.begin(),
                            [](unsigned char c) { return std::toupper(c); });
-            if (const auto lanes = facts_.number(path + "lanes")) {
+            if (const auto lanes = facts_.number(path + "lanes"); lanes && key == "tensor") {
+                product_rates(box);
+            } else if (lanes) {
                 const double whole = std::round(*lanes);
                 if (std::abs(*lanes - whole) < 0.05 * whole && whole <= 512) box.cells = static_cast<int>(whole);
                 box.lines.push_back(box.cells > 0 ? fmt::format("{} lane{}", box.cells, box.cells == 1 ? "" : "s")
-                                                  : fmt::format("{:.3g} ops/cycle", *lanes));
+                                                  : fmt::format("{:.3g} operations/cycle", *lanes));
             } else {
                 line(box, path + "lanes");
             }
@@ -138,6 +132,14 @@ private:
         }
         std::sort(row.begin(), row.end(), [](const Box& a, const Box& b) { return a.cells > b.cells; });
         return row;
+    }
+
+    /// The rates of FP16 products, in operations: a product is no operation of a thread.
+    void product_rates(Box& box) const {
+        for (const auto& rate : tensor_rates(facts_))
+            if (rate.type == "FP16")
+                box.lines.push_back(fmt::format("{:.0f} {}/cycle, {}", rate.per_cycle, rate.unit(),
+                                                rate.instruction.substr(0, rate.instruction.find('.'))));
     }
 
     [[nodiscard]] BoxRow registers() const {
@@ -153,8 +155,16 @@ private:
     [[nodiscard]] BoxRow shared_memory() const {
         if (facts_.has("shared.capacity", Knowledge::absent)) return {};
         Box box{.title = "Shared memory", .kind = "store", .link = "shared"};
-        line(box, "shared.capacity");
-        latency(box, "shared.latency");
+        const auto cache = unified();
+        if (!cache.empty()) {
+            box.title = fmt::format("{} and shared memory: one storage", shown_name(cache));
+            add_cache(box, cache, shown_name(cache) + ": ");
+        }
+        line(box, "shared.capacity", cache.empty() ? "" : "shared memory: ");
+        if (const auto cycles = facts_.text("shared.latency"); !cache.empty() && !box.lines.empty() && !cycles.empty())
+            box.lines.back() += ", " + cycles;
+        else
+            latency(box, "shared.latency");
         line(box, "shared.bytes_per_cycle");
         if (const auto banks = facts_.number("shared.banks"); banks && *banks >= 1 && *banks <= 128)
             box.cells = static_cast<int>(*banks);
@@ -163,44 +173,85 @@ private:
         return box.lines.empty() ? BoxRow{} : BoxRow{box};
     }
 
-    /// The paths that a cache serves, and whether it is the first cache on one of them.
-    struct Use {
+    /// The cache that is one storage with shared memory; empty where there is none.
+    [[nodiscard]] std::string unified() const {
+        const auto key = facts_.text("shared.unified_cache");
+        return machine_.caches.contains(key) ? key : "";
+    }
+
+    /// The paths on which the cache, or another name of its storage, lies.
+    [[nodiscard]] std::vector<std::string> paths_of(const std::string& cache) const {
         std::vector<std::string> paths;
-        bool first = false;
-    };
-    [[nodiscard]] Use use_of(const std::string& cache) const {
-        Use use{.paths = {}, .first = cache.ends_with("l1")};  // by its name, where no path's order of caches is known
         for (const auto& [name, path] : machine_.paths) {
             if (!path.caches.known()) continue;
             const auto& caches = path.caches.value;
-            const auto at = std::find(caches.begin(), caches.end(), cache);
-            if (at == caches.end()) continue;
-            use.paths.push_back(name);
-            use.first |= at == caches.begin();
+            if (std::ranges::any_of(caches, [&](const auto& key) { return storage_of(machine_, key) == cache; }))
+                paths.push_back(name);
         }
-        return use;
+        return paths;
     }
-    /// The frame to draw the cache in. A cache whose sharers are not known is drawn in the SM where it is the first on
-    /// a path, otherwise in a frame of its own.
-    [[nodiscard]] static std::string place_of(const machine::Cache& cache, const Use& use) {
-        if (!cache.scope.known()) return use.first ? "sm" : "";
-        return cache.scope.value == "scheduler" ? "sm" : cache.scope.value;
+    /// How the cache is shared; empty where that is said by its frame.
+    [[nodiscard]] std::string doubt(const Scope& scope, const std::string& key) const {
+        if (scope.sure || scope.where == "gpu") return {};
+        if (scope.where == "sm") return "sharers unknown";
+        return facts_.has(fmt::format("caches.{}.scope", key), Knowledge::undecided) ? "sharers not certain" : "";
     }
+
+    /// Ways, sets and, where that is more than the capacity, the bytes that the tags are for.
+    [[nodiscard]] std::string geometry(const std::string& path) const {
+        const auto ways = facts_.text(path + "ways"), sets = facts_.text(path + "sets");
+        if (ways.empty() || sets.empty()) return {};
+        const auto tags = bytes_of_tags(facts_, path), capacity = facts_.number(path + "capacity");
+        const bool more = tags && capacity && *tags > *capacity;
+        return fmt::format("{} ways x {} sets{}", ways, sets,
+                           more ? ": tags for " + number_text(*tags, machine::Unit::bytes) : "");
+    }
+
+    /// Adds the lines of a cache. `before` precedes its size where another storage is in the same box.
+    void add_cache(Box& box, const std::string& key, const std::string& before = "") const {
+        const auto path = fmt::format("caches.{}.", key);
+        const auto partitions = facts_.number(path + "partitions");
+        const bool parted = partitions && *partitions > 1;
+        line(box, path + "capacity", before.empty() && open(path + "capacity") ? "size " : before,
+             parted ? " seen by an SM" : "");
+        if (const auto cycles = facts_.text(path + "latency");
+            (parted || !before.empty()) && !box.lines.empty() && !cycles.empty())
+            box.lines.back() += ", " + cycles;
+        else
+            latency(box, path + "latency");
+        if (parted) add_total(box, key, *partitions);
+        line(box, path + "line", "lines of ");
+        if (const auto text = geometry(path); !text.empty()) box.lines.push_back(text);
+        more(box, path + "policy");
+        for (const auto& other : also_seen_as(machine_, key)) {
+            const auto name = shown_name(other);
+            const auto cycles = facts_.text(fmt::format("caches.{}.latency", other));
+            box.lines.push_back(fmt::format("{} path: {}", name.substr(0, name.rfind(" L")),
+                                            cycles.empty() ? "latency undecided" : cycles));
+        }
+    }
+    void add_total(Box& box, const std::string& key, double partitions) const {
+        if (const auto all = bytes_in_all(traces_, key))
+            box.lines.push_back(range_text((*all)[0], (*all)[1], machine::Unit::bytes) + " in all");
+        else if (const auto one = facts_.number(fmt::format("caches.{}.capacity", key)))
+            box.lines.push_back("about " + number_text(*one * partitions, machine::Unit::bytes) + " in all");
+        box.lines.push_back(fmt::format("{:.0f} partitions", partitions));
+        line(box, fmt::format("caches.{}.far_latency", key), "far one: ");
+    }
+
     [[nodiscard]] BoxRow caches_in(std::string_view place) const {
         BoxRow row;
         for (const auto& [key, cache] : machine_.caches) {
-            const auto use = use_of(key);
             const auto path = fmt::format("caches.{}.", key);
-            if (place_of(cache, use) != place || facts_.has(path + "capacity", Knowledge::absent)) continue;
+            const auto scope = scope_of(machine_, key);
+            if ((scope.where == "scheduler" ? "sm" : scope.where) != place || key == unified() ||
+                storage_of(machine_, key) != key || facts_.has(path + "capacity", Knowledge::absent))
+                continue;
             Box box{.title = shown_name(key), .kind = "cache", .link = "caches"};
-            line(box, path + "capacity", open(path + "capacity") ? "size " : "");
-            latency(box, path + "latency");
-            line(box, path + "line", "lines of ");
-            const auto ways = facts_.text(path + "ways"), sets = facts_.text(path + "sets");
-            if (!ways.empty() && !sets.empty()) box.lines.push_back(fmt::format("{} ways x {} sets", ways, sets));
-            more(box, path + "policy");
-            if (use.paths.size() > 1) box.lines.push_back("for " + joined(use.paths));
-            if (place == "sm" && !cache.scope.known() && !box.lines.empty()) box.lines.emplace_back("sharers unknown");
+            add_cache(box, key);
+            if (const auto paths = paths_of(key); paths.size() > 1) box.lines.push_back("for " + joined(paths));
+            if (scope.where == "scheduler") box.lines.emplace_back("one for each scheduler");
+            if (const auto text = doubt(scope, key); !text.empty() && !box.lines.empty()) box.lines.push_back(text);
             if (!box.lines.empty()) row.push_back(box);
         }
         return row;
@@ -245,12 +296,14 @@ private:
 
     const machine::Machine& machine_;
     const Facts& facts_;
+    const std::vector<results::Trace>& traces_;
 };
 
 }  // namespace
 
-std::string picture(const machine::Machine& machine, const Facts& facts, double width) {
-    return draw(Painter(machine, facts).frames(), width,
+std::string picture(const machine::Machine& machine, const Facts& facts, const std::vector<results::Trace>& traces,
+                    double width) {
+    return draw(Painter(machine, facts, traces).frames(), width,
                 "The GPU: one SM, its caches, what SMs share, address translation and memory");
 }
 

@@ -36,6 +36,15 @@ TEST(CacheEstimates, HaveOneLeafForEachFinding) {
     EXPECT_EQ(find(all, "caches.l1.set_ways"), nullptr);
 }
 
+TEST(CacheEstimates, ARejectedPolicyIsNotSaidToExplainMore) {
+    auto found = known();
+    found.policy.agreement = {{"lru", 0.99}, {"random", 1}};
+    found.policy.rejections = {{"random", {}, "all victims together are 10^40 times likelier under lru"}};
+    const auto all = cache_estimates(found, "caches.l1", "chase");
+    EXPECT_EQ(find(all, "caches.l1.policy")->note,
+              "lru explains 99.0%. random is out: all victims together are 10^40 times likelier under lru");
+}
+
 TEST(CacheEstimates, AnUnsureNumberIsAnInterval) {
     CacheFindings found;
     found.capacity = {1024, 0.5, {1024, 4096}, {}};

@@ -64,6 +64,55 @@ TEST(Quantities, AreMissingWhereALeafIsUnknown) {
     }
 }
 
+TEST(Quantities, StreamingFitsTheWarpsThatAnSmHolds) {
+    auto m = round_numbers(1);  // 200 warps by Little's law, and 32 fit
+    auto found = *streaming(Facts(m));
+    EXPECT_EQ(streaming_text(found), "32 warps with 7 loads of 4 bytes each");
+    EXPECT_FALSE(found.measured);
+    EXPECT_EQ(found.wide_warps, 0) << "50 warps with 16 bytes each do not fit either";
+    m.topology.max_threads_per_sm.set(2048);
+    found = *streaming(Facts(m));
+    EXPECT_EQ(streaming_text(found), "64 warps with 4 loads of 4 bytes each");
+    EXPECT_EQ(found.wide_warps, 50);
+    m.topology.max_threads_per_sm.set(32 * 300);
+    EXPECT_EQ(streaming_text(*streaming(Facts(m))), "200 warps with 1 load of 4 bytes each");
+    m.memory.bytes_in_flight.set(17 * 1024);  // of an SM, as a scan measured it
+    m.topology.max_threads_per_sm.set(2048);
+    found = *streaming(Facts(m));
+    EXPECT_EQ(streaming_text(found), "64 warps with 3 loads of 4 bytes each") << "136 words of a warp";
+    EXPECT_TRUE(found.measured);
+    EXPECT_EQ(streaming(Facts(machine::Machine{})), std::nullopt);
+}
+
+TEST(Quantities, TensorRatesAreOperationsOfProducts) {
+    auto m = round_numbers(9);
+    m.pipelines["tensor"].lanes.set(16);  // half an mma.m16n8k16 of 4096 operations in a cycle
+    m.operations["wgmma.m64n256k16.f32.f16.f16"].throughput.set(1);
+    m.operations["wgmma.m64n8k16.f32.f16.f16"].throughput.set(6.4);
+    m.operations["wgmma.m64n256k32.s32.s8.s8"].throughput.set(1);
+    m.operations["wgmma.odd"].throughput.set(9);
+    const auto rates = tensor_rates(Facts(m));
+    ASSERT_EQ(rates.size(), 3U);
+    EXPECT_EQ(rates[0].type, "INT8");
+    EXPECT_EQ(rates[0].unit(), "OP");
+    EXPECT_DOUBLE_EQ(rates[0].per_cycle, 8192);
+    EXPECT_EQ(rates[1].instruction, "wgmma.m64n256k16") << "the fastest of its type";
+    EXPECT_DOUBLE_EQ(rates[1].per_cycle, 4096);
+    EXPECT_DOUBLE_EQ(*rates[1].of_all, 4096 * 10 * 1e9);
+    EXPECT_EQ(rates[2].instruction, "mma.m16n8k16");
+    EXPECT_DOUBLE_EQ(rates[2].per_cycle, 2048);
+    EXPECT_EQ(in_operations("pipelines.tensor.lanes", 16), "2048 FLOP/cycle, FP16, mma.m16n8k16");
+    EXPECT_EQ(in_operations("operations[wgmma.m64n256k32.s32.s8.s8].throughput", 1), "8192 OP/cycle");
+    EXPECT_EQ(in_operations("operations[add.f32].throughput", 64), "");
+}
+
+TEST(Quantities, RatesHaveThePrefixesOfTheSi) {
+    EXPECT_EQ(with_prefix(1.0706e15, "FLOP"), "1071 TFLOP/s");
+    EXPECT_EQ(with_prefix(6.697e13, "FLOP"), "67 TFLOP/s");
+    EXPECT_EQ(with_prefix(2.5e16, "OP"), "25 POP/s");
+    EXPECT_EQ(with_prefix(640e9, "FLOP"), "640 GFLOP/s");
+}
+
 TEST(SideBySide, KeepsTheOrderOfTheDescriptionAndMarksWhatDiffers) {
     machine::Machine a, b, c;
     a.caches["l1"].capacity.set(16384);
@@ -119,12 +168,14 @@ TEST(Html, ListsDifferencesFromTheGenerationBefore) {
     Page page{.device = "new"};
     page.earlier = Earlier{"old", round_numbers(2)};
     const auto text = html(now, page);
-    EXPECT_THAT(
-        text, AllOf(HasSubstr("<b>4 cycles</b><span>FP32 add latency</span><small>was 20 cycles</small>"),
-                    HasSubstr("<small>was 200 warps</small>"), HasSubstr("<a href='#earlier'>Changes since old</a>")));
+    EXPECT_THAT(text, AllOf(HasSubstr("<b>4 cycles</b><span>FP32 add latency</span><small>was 20 cycles</small>"),
+                            HasSubstr("<small>was 32 warps with 7 loads of 4 bytes each</small>"),
+                            HasSubstr("<a href='#earlier' title='since old'>Changes</a>"),
+                            HasSubstr("<h2>Changes since old</h2>")));
     EXPECT_THAT(text, HasSubstr("Of the values that are known of both, 2 of 10 differ."))
         << "the latency and the capability";
-    EXPECT_THAT(text, HasSubstr("an SM holds only 32, so threads need several loads in flight"));
+    EXPECT_THAT(text, AllOf(HasSubstr("<b>32 warps with 7 loads of 4 bytes each</b>"), Not(HasSubstr("200 warps"))))
+        << "an SM holds 32 warps";
     EXPECT_THAT(html(now, {.device = "new"}), AllOf(Not(HasSubstr("was ")), Not(HasSubstr("id=earlier"))));
 }
 

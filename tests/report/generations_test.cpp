@@ -25,10 +25,18 @@ TEST(Generations, TheOneBeforeIsTheNewestOfAnotherArchitecture) {
     EXPECT_EQ(generation_before(gpu(2, 0, "fermi"), known), nullptr);
 }
 
+TEST(Generations, AnOlderOneIsNotTheOneBefore) {
+    const std::vector<machine::Machine> known{gpu(5, 2, "maxwell"), gpu(9, 0, "hopper")};
+    EXPECT_EQ(generation_before(gpu(9, 0, "hopper"), known), nullptr) << "Ampere is not described";
+    EXPECT_EQ(generation_before(gpu(6, 0, "pascal"), known), &known[0]);
+    EXPECT_EQ(generation_before(gpu(10, 0, "blackwell"), known), &known[1]);
+    EXPECT_EQ(generation_before(gpu(99, 0, "to come"), known), nullptr) << "a capability of no generation known";
+}
+
 TEST(Generations, AreUnknownWithoutAComputeCapability) {
     const std::vector<machine::Machine> known{gpu(2, 0, "fermi"), machine::Machine{}};
     EXPECT_EQ(generation_before({}, known), nullptr);
-    EXPECT_EQ(generation_before(gpu(9, 0, "hopper"), known), &known[0]) << "others without one are left out";
+    EXPECT_EQ(generation_before(gpu(3, 0, "kepler"), known), &known[0]) << "others without one are left out";
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ Page page() {
 
 /// Elements whose closing tag HTML lets one omit.
 bool may_stay_open(const std::string& name) {
-    static const std::set<std::string> kOpen{"meta", "th", "tr", "td"};
+    static const std::set<std::string> kOpen{"meta", "th", "tr", "td", "input"};
     return kOpen.contains(name);
 }
 
@@ -110,29 +110,30 @@ TEST(Html, HasEveryFinding) {
     const Facts facts(testing::described());
     const auto text = html(testing::described(), page());
     for (const auto& leaf : facts.all()) {
-        EXPECT_THAT(text, HasSubstr("<tr id='" + anchor("leaf", leaf.path) + "'>"));
+        EXPECT_THAT(text, HasSubstr("<tr id='" + anchor("leaf", leaf.path) + "' data-path='" + leaf.path + "'>"));
         EXPECT_THAT(text, HasSubstr("<td class=v>" + escaped(leaf_text(leaf)) + "</td>")) << leaf.path;
     }
     EXPECT_THAT(text, HasSubstr("<td class=v>38 cycles</td><td class=c>95%</td><td>37.5 to 38.5 cycles</td><td "
-                                "class=m>chain, one warp. a &amp; b "
+                                "class=m>chain, one warp. A &amp; b "
                                 "<a href='#experiment-b'>method</a> <a href='#trace-b~2fbanks'>evidence</a></td>"));
     EXPECT_THAT(text, HasSubstr("<td class=v>4 or 8</td><td class=c>50%</td>"));
     EXPECT_THAT(text, HasSubstr("<b>38 cycles</b><span>shared memory latency</span>"));
-    EXPECT_THAT(text, HasSubstr("<b>absent</b><span>L2 capacity</span>"));
+    EXPECT_THAT(text, HasSubstr("<b>absent</b><span>L2 capacity, as one SM sees it</span>"));
     EXPECT_THAT(text, Not(HasSubstr("16 to 16"))) << "an interval of no width says nothing";
 }
 
 TEST(Html, EachSubsystemHasOneHeadingAndContentsNameIt) {
     const auto text = html(testing::described(), page());
-    const auto ids = all_after(text, "<h2 id=", ">");
+    const auto ids = all_after(text, "<details class=part id=", ">");
     EXPECT_THAT(ids, ElementsAre("gpu", "arithmetic", "shared", "caches", "evidence", "code"));
-    for (const auto& id : ids) EXPECT_THAT(text, HasSubstr("<a href='#" + id + "'>"));
+    for (const auto& id : ids) EXPECT_THAT(text, HasSubstr("<a href='#" + id + "' title="));
 }
 
 TEST(Html, AnExperimentIsShownWhereItsFindingsAre) {
     const auto text = html(testing::described(), page());
-    const auto shared = text.find("<h2 id=shared>"), caches = text.find("<h2 id=caches>"),
-               other = text.find("<h2 id=evidence>");
+    const auto shared = text.find("<details class=part id=shared>"),
+               caches = text.find("<details class=part id=caches>"),
+               other = text.find("<details class=part id=evidence>");
     for (const char* there : {"How it was measured: shared &lt;memory&gt;", "A warp reads with strides &amp; waits.",
                               "after Doe &amp; Roe 2010", "<figcaption>Banks (b/banks)</figcaption>"}) {
         EXPECT_GT(text.find(there), shared) << there;
@@ -172,10 +173,9 @@ TEST(Html, ManyThingsOfAKindHaveATableWithOneRowEach) {
     for (int i = 0; i < 20; ++i) m.operations["op." + std::to_string(i)].latency.set(100 + i, {.method = "chain"});
     const auto text = html(m, {});
     expect_balanced(text);
-    EXPECT_THAT(
-        text,
-        HasSubstr("<tr><th scope=row>op.17</th><td><a href='#leaf-operations~5bop.17~5d.latency'>117 cycles</a></td>"));
-    EXPECT_THAT(text, HasSubstr("<tr id='leaf-operations~5bop.17~5d.latency'>"));
+    EXPECT_THAT(text, HasSubstr("<tr><th scope=row>op.17</th><td data-column='latency'><a "
+                                "href='#leaf-operations~5bop.17~5d.latency'>117 cycles</a></td>"));
+    EXPECT_THAT(text, HasSubstr("<tr id='leaf-operations~5bop.17~5d.latency' "));
 }
 
 TEST(Html, PlotsZoomWhereTheBuildHasTheScripts) {
@@ -184,7 +184,39 @@ TEST(Html, PlotsZoomWhereTheBuildHasTheScripts) {
     EXPECT_EQ(text.find("vegaEmbed") != std::string::npos, zooms);
     EXPECT_EQ(text.find("<script type='application/json'>") != std::string::npos, zooms);
     EXPECT_EQ(vega_scripts().find("</script"), std::string_view::npos);
-    EXPECT_THAT(html(testing::described(), {}), Not(HasSubstr("<script"))) << "nothing to draw";
+    EXPECT_THAT(html(testing::described(), {}), Not(HasSubstr("vegaEmbed"))) << "nothing to draw";
+}
+
+TEST(Html, SectionsAreClosedAndSumUpTheirValues) {
+    const auto text = without_scripts(html(testing::described(), page()));
+    EXPECT_THAT(text, Not(HasSubstr("<details class=part open")));
+    EXPECT_THAT(text, HasSubstr("<details class=part id=shared><summary><h2>Shared memory</h2><span>latency 38 cycles; "
+                                "banks 16; 2 values</span></summary>"));
+    EXPECT_THAT(text, HasSubstr("<span>1 chart</span>")) << "of the experiment b";
+}
+
+TEST(Html, WhatIsUncertainStandsOnTheFirstScreen) {
+    const auto text = html(testing::described(), page());
+    const auto first = text.substr(0, text.find("<details class=part"));
+    EXPECT_THAT(first, AllOf(HasSubstr("1 of 7 values are undecided, of caches.l1."), HasSubstr("<b>caches.l1</b>: <a"),
+                             HasSubstr("1 warning of the scan")));
+    machine::Machine sure;
+    sure.topology.sms.set(4);
+    EXPECT_THAT(html(sure, {}), Not(HasSubstr("id=uncertain")));
+}
+
+TEST(Html, ValuesThatDoNotSpeakForThemselvesHaveARemark) {
+    machine::Machine m;
+    m.pipelines["tensor"].lanes.set(16);
+    auto& cache = m.caches["l1"];
+    cache.capacity.set(100 * 1024), cache.ways.set(4), cache.sets.set(256), cache.line.set(128);
+    cache.policy.set("slru", {.method = "chase", .note = "slru explains 99%, random explains 100%"});
+    const auto text = html(m, {});
+    EXPECT_THAT(text, HasSubstr("<small>2048 FLOP/cycle, FP16, mma.m16n8k16</small>"));
+    EXPECT_THAT(text, HasSubstr("<small>data; the tags of 4 ways x 256 sets are for 128 KiB</small>"));
+    EXPECT_THAT(text, HasSubstr("random explains 100%. A policy explains a victim if it allows it."));
+    cache.capacity.set(128 * 1024);
+    EXPECT_THAT(html(m, {}), Not(HasSubstr("the tags of")));
 }
 
 TEST(Html, AnEmptyDescriptionStillMakesAPage) {

@@ -54,12 +54,20 @@ TEST(Modelled, TheStaticPictureHasOnlyTheModelsThatAreShownAtFirst) {
                             HasSubstr(R"({"name":"roof","x":[1,2],"y":[1,1],"as":"line"})")));
 }
 
+TEST(Modelled, TitlesSayTheWarpsThatAreNeededAndMarkThem) {
+    const auto text = modelled_section(modelled());
+    EXPECT_THAT(text, HasSubstr("<p class=finding>4 adds for each of the streaming loads: at most 0.9 instructions per "
+                                "cycle, 90% of it from 2 warps</p>"));
+    EXPECT_THAT(text, HasSubstr("<text class=mark "));
+    EXPECT_THAT(text, HasSubstr("Most warps are needed with 4 adds for each of the streaming loads: 2"));
+}
+
 TEST(Modelled, WithoutMeasurementsThereIsNoSection) {
     EXPECT_EQ(modelled_section({}), "");
-    EXPECT_THAT(html({}, {}), Not(HasSubstr("id=models")));
+    EXPECT_THAT(html({}, {}), Not(HasSubstr("id=models>")));
     Page page;
     page.modelled = modelled();
-    EXPECT_THAT(html({}, page), AllOf(HasSubstr("<a href='#models'>"), HasSubstr("<h2 id=models>")));
+    EXPECT_THAT(html({}, page), AllOf(HasSubstr("<a href='#models'>"), HasSubstr("<details class=part id=models>")));
 }
 
 TEST(Modelled, OfManyMixesAFewFromFirstToLastAreDrawn) {

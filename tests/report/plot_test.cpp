@@ -55,7 +55,7 @@ void expect_inside_the_frame(const std::string& picture) {
 
 TEST(Plot, HasAxesPointsAndALegend) {
     const auto picture = svg(trace({0, 5, 10}, {20, 40, 60}));
-    EXPECT_THAT(picture, AllOf(StartsWith("<svg "), EndsWith("</svg>"), HasSubstr(">size, bytes<"),
+    EXPECT_THAT(picture, AllOf(StartsWith("<svg "), EndsWith("</svg>"), HasSubstr(">size<"),
                                HasSubstr(">latency, cycles<"), HasSubstr("<title>5, 40</title>")));
     EXPECT_EQ(numbers(picture, "cx"), (std::vector<double>{64, 344, 624}));
     EXPECT_EQ(numbers(picture, "cy"), (std::vector<double>{176, 96, 16}));
@@ -108,7 +108,65 @@ TEST(Plot, EveryRangeHasAFrameAndTicks) {
 
 TEST(Plot, SizesHaveBinaryTicks) {
     const auto picture = svg(trace({1024, 4096, 1 << 20}, {1, 2, 3}, true));
-    EXPECT_THAT(picture, AllOf(HasSubstr(">1Ki<"), HasSubstr(">256Ki<")));
+    EXPECT_THAT(picture, AllOf(HasSubstr(">1 KiB<"), HasSubstr(">256 KiB<")));
+}
+
+TEST(Plot, SizesOnALinearAxisHaveBinaryTicksToo) {
+    EXPECT_THAT(svg(trace({0, 200'000}, {1, 2})),
+                AllOf(HasSubstr(">64 KiB<"), HasSubstr(">128 KiB<"), Not(HasSubstr("000<"))));
+}
+
+TEST(Plot, CountsHaveWholeTicks) {
+    auto few = trace({1, 2, 3}, {0.5, 1, 1.5});
+    few.columns[0] = {"warps", "count", {1, 2, 3}};
+    few.plot.x = "warps";
+    const auto picture = svg(few);
+    EXPECT_THAT(picture, AllOf(HasSubstr(">2</text>"), Not(HasSubstr(">1.5</text></line>"))));
+    EXPECT_EQ(ticks_of(few.columns[0]), Ticks::whole);
+    EXPECT_EQ(Axis(1, 3, false, 0, 1, Ticks::whole).ticks(), (std::vector<double>{1, 2, 3}));
+    EXPECT_EQ(Axis(1, 2, false, 0, 1, Ticks::whole).ticks(), (std::vector<double>{1, 2}));
+    few.columns[0].values = {0.25, 0.5};
+    EXPECT_EQ(ticks_of(few.columns[0]), Ticks::decimal) << "a quarter of a warp in the mean";
+}
+
+TEST(Plot, AxesSayNothingTwice) {
+    const auto title = [](const char* name, const char* unit) { return axis_title({name, unit, {}}); };
+    EXPECT_EQ(title("cycles", "cycles"), "cycles");
+    EXPECT_EQ(title("cycles", "cycles/instruction"), "cycles/instruction");
+    EXPECT_EQ(title("in_flight", "bytes"), "in flight") << "the ticks have the unit";
+    EXPECT_EQ(title("sm", "id"), "SM");
+    EXPECT_EQ(title("rate", "GB/s"), "rate, GB/s");
+}
+
+TEST(Plot, OneAxisHasOneUnit) {
+    auto t = trace({1, 2}, {3, 4});
+    t.columns.push_back({"variance", "cycles^2", {900, 1600}});
+    t.columns.push_back({"highest", "cycles", {5, 6}});
+    t.plot.y = {"latency", "variance", "highest"};
+    const auto picture = svg(t);
+    EXPECT_THAT(picture, AllOf(HasSubstr(">latency</text>"), HasSubstr(">highest</text>"), Not(HasSubstr("variance"))));
+}
+
+TEST(Plot, AMarkIsALineWithItsLabel) {
+    const auto t = trace({0, 5, 10}, {20, 40, 60});
+    const auto picture = svg(t, {}, {{Mark::Axis::x, 5, "the <knee>"}, {Mark::Axis::y, 40, "half"}});
+    EXPECT_THAT(picture, AllOf(HasSubstr("<line class=mark x1='344.0' x2='344.0'"), HasSubstr("the &lt;knee&gt;"),
+                               HasSubstr("<line class=mark x1='64' x2='624' y1='96.0'"), HasSubstr(">half<")));
+    expect_inside_the_frame(picture);
+    EXPECT_THAT(svg(t, {}, {{Mark::Axis::x, 11, "outside"}}), Not(HasSubstr("outside")));
+    EXPECT_THAT(svg(t, {}, {{Mark::Axis::x, 10, "at the end"}}), HasSubstr("text-anchor=end>at the end"));
+}
+
+TEST(Plot, TheLastTickStaysInsideThePicture) {
+    const auto picture = svg(trace({1 << 20, 256 << 20}, {1, 2}, true));
+    EXPECT_THAT(picture, HasSubstr("x='640.0' y='272' text-anchor=end>256 MiB<"));
+}
+
+TEST(Plot, PartsHaveTheNamesThatTheUnitGivesThem) {
+    const results::Trace::Column kinds{"kind", "0 integer, 1 float", {}};
+    EXPECT_EQ(name_of_value(kinds, 1), "float");
+    EXPECT_EQ(name_of_value(kinds, 2), "kind 2");
+    EXPECT_EQ(name_of_value({"width", "bytes", {}}, 16), "16 bytes");
 }
 
 TEST(Plot, ATickAtZeroIsExactlyZero) {

@@ -27,16 +27,21 @@ std::string lines_in_words(const InFlightPattern& pattern) {
     return fmt::format("a line for {} threads", pattern.share);
 }
 
+/// "1 load", "4 atomics", "2 loads past the L1"
+std::string accesses_in_words(const InFlightShape& shape) {
+    const bool far = shape.access == InFlightAccess::load_far;
+    return fmt::format("{} {}{}{}", shape.count, far ? "load" : name_of(shape.access), shape.count == 1 ? "" : "s",
+                       far ? " past the L1" : "");
+}
+
 void plot(Setup& setup, const std::string& name, InFlightShape shape, const InFlightPattern& pattern, int step) {
     results::Trace trace{.name = "outstanding/" + name, .experiment = "outstanding"};
     trace.columns = {
         {"threads", "count", {}}, {"latency", "cycles", {}}, {"variance", "cycles^2", {}}, {"complete", "cycles", {}}};
-    trace.plot = {fmt::format("Thread-latency plot: {} {} a thread, {}", shape.count, name_of(shape.access),
-                              lines_in_words(pattern)),
-                  "threads",
-                  {"latency", "variance"},
-                  false,
-                  true};
+    trace.plot = {
+        fmt::format("Thread-latency plot: {} a thread, {}", accesses_in_words(shape), lines_in_words(pattern)),
+        "threads",
+        {"latency"}};
     const int most = std::min(kLargestBlock, setup.cached.most_threads(shape));
     std::vector<InFlightPoint> points;
     std::vector<double> listed;

@@ -30,8 +30,12 @@ std::vector<OutstandingPoint> loads_of(Setup& setup, int warps, InFlightSurface&
     results::Trace trace{.name = fmt::format("outstanding/{}loads_of_{}_warps", from, warps),
                          .experiment = "outstanding"};
     trace.columns = {{"loads", "count", {}}, {"complete", "cycles", {}}};
-    trace.plot = {
-        fmt::format("Loads of each of {} warps, each of one line", warps), "loads", {"complete"}, false, false};
+    trace.plot = {warps == 1 ? "Loads of one warp, each of one line"
+                             : fmt::format("Loads of each of {} warps, each of one line", warps),
+                  "loads",
+                  {"complete"},
+                  false,
+                  false};
     for (int loads = 1; loads <= setup.most_loads; ++loads) {
         const auto point = surface.measure({.count = loads}, {.share = kWarpSize}, warps * kWarpSize);
         if (!point) break;

@@ -61,13 +61,13 @@ std::string cell(const machine::NamedLeaf* leaf) {
 }
 
 std::string derived_row(std::string_view label, std::span<const Described> columns,
-                        const std::function<std::optional<double>(const Facts&)>& value) {
+                        const std::function<std::string(const Facts&)>& text) {
     std::string cells;
     bool known = false;
     for (const auto& column : columns) {
-        const auto number = value(column.facts);
-        known |= number.has_value();
-        cells += number ? fmt::format("<td>{:.0f}</td>", std::ceil(*number)) : "<td></td>";
+        const auto value = text(column.facts);
+        known |= !value.empty();
+        cells += fmt::format("<td>{}</td>", value);
     }
     return known ? fmt::format("<tr class=differs><th scope=row>{}</th>{}", label, cells) : "";
 }
@@ -117,8 +117,16 @@ std::string headline_table(std::span<const Described> columns) {
                            headline.label);
         for (const auto* leaf : leaves) out += cell(leaf);
     }
-    out += derived_row("warps per SM that hide DRAM latency", columns, warps_for_memory);
-    return out + derived_row("warps per SM that hide FP32 latency", columns, warps_for_arithmetic) +
+    out += derived_row("loads that stream at nearly full bandwidth", columns, [](const Facts& facts) {
+        const auto found = streaming(facts);
+        return found ? streaming_text(*found) : "";
+    });
+    return out +
+           derived_row("warps per SM that hide FP32 latency", columns,
+                       [](const Facts& facts) {
+                           const auto warps = warps_for_arithmetic(facts);
+                           return warps ? fmt::format("{:.0f}", std::ceil(*warps)) : "";
+                       }) +
            "</tbody></table></div>";
 }
 

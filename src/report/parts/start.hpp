@@ -9,7 +9,13 @@ namespace gputomo::report {
 /// An HTML page up to and including its h1 heading. `title` is plain text.
 [[nodiscard]] std::string page_start(std::string_view title);
 
+/// The same without the heading.
+[[nodiscard]] std::string page_head(std::string_view title);
+
 /// The style sheet of every page: page.css, embedded by the build.
 [[nodiscard]] std::string_view page_css();
+
+/// The script of a GPU's report: page.js, embedded by the build.
+[[nodiscard]] std::string_view page_script();
 
 }  // namespace gputomo::report

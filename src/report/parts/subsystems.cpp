@@ -6,14 +6,14 @@ namespace gputomo::report {
 namespace {
 
 constexpr Subsystem kSubsystems[] = {
-    {"gpu", "Chip and SM", {"identity", "clock", "topology"}},
-    {"issue", "Issue and control flow", {"issue", "instruction_supply"}},
-    {"arithmetic", "Arithmetic", {"pipelines", "operations"}},
-    {"shared", "Shared memory", {"shared"}},
-    {"caches", "Caches and paths to memory", {"caches", "paths"}},
-    {"translation", "Address translation", {"tlbs"}},
-    {"memory", "Memory", {"memory", "patterns", "accesses"}},
-    {"launch", "Launching kernels", {"launch"}},
+    {"gpu", "Chip and SM", "Chip", {"identity", "clock", "topology"}},
+    {"issue", "Issue and control flow", "Issue", {"issue", "instruction_supply"}},
+    {"arithmetic", "Arithmetic", "Arithmetic", {"pipelines", "operations"}},
+    {"shared", "Shared memory", "Shared", {"shared"}},
+    {"caches", "Caches and paths to memory", "Caches", {"caches", "paths"}},
+    {"translation", "Address translation", "TLBs", {"tlbs"}},
+    {"memory", "Memory", "Memory", {"memory", "patterns", "accesses"}},
+    {"launch", "Launching kernels", "Launch", {"launch"}},
 };
 
 }  // namespace

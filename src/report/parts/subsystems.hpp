@@ -10,6 +10,7 @@ namespace gputomo::report {
 struct Subsystem {
     std::string_view id;  ///< id of its heading
     std::string_view title;
+    std::string_view menu;                  ///< the title in a word
     std::array<std::string_view, 3> parts;  ///< sections of the description
 };
 [[nodiscard]] std::span<const Subsystem> subsystems();

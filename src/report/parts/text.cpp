@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
@@ -90,17 +91,34 @@ std::string anchor(std::string_view kind, std::string_view name) {
     return out;
 }
 
+std::string in_words(std::string_view name) {
+    if (name == "sm") return "SM";
+    std::string out(name);
+    std::ranges::replace(out, '_', ' ');
+    return out;
+}
+
+std::string shown_name(std::string_view key) {
+    auto out = in_words(key);
+    for (std::size_t i = 0; i + 1 < out.size(); ++i)
+        if ((i == 0 || out[i - 1] == ' ') && out[i] == 'l' && std::isdigit(static_cast<unsigned char>(out[i + 1])) != 0)
+            out[i] = 'L';
+    if (!out.empty()) out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
+    return out;
+}
+
 std::string number_text(double value, Unit unit) {
     if (unit == Unit::bytes) return bytes_text(value);
     std::string number = std::abs(value) < 1e6 && value == std::round(value) ? fmt::format("{:.0f}", value)
                                                                              : fmt::format("{:.4g}", value);
     if (unit == Unit::none || unit == Unit::count) return number;
-    if (value == 1 && unit == Unit::cycles) return "1 cycle";
+    if (number == "1" && unit == Unit::cycles) return "1 cycle";
     return fmt::format("{} {}", number, machine::unit_name(unit));
 }
 
 std::string range_text(double low, double high, Unit unit) {
     const auto from = number_text(low, unit), to = number_text(high, unit);
+    if (from == to) return to;
     const auto from_unit = from.find(' '), to_unit = to.find(' ');
     const bool same_unit =
         from_unit != std::string::npos && to_unit != std::string::npos && from.substr(from_unit) == to.substr(to_unit);
@@ -115,9 +133,16 @@ std::string leaf_text(const machine::NamedLeaf& named) {
         return named.info.name == "index_hash" ? masks_text(std::get<std::vector<std::int64_t>>(leaf.value))
                                                : value_in_words(leaf.value, named.info.unit);
     std::vector<std::string> candidates;
-    for (const auto& candidate : leaf.candidates) candidates.push_back(value_in_words(candidate, named.info.unit));
+    bool lists = false;
+    for (const auto& candidate : leaf.candidates) {
+        // "int, or sfu with int" cannot be misread, as "int or sfu, int" can.
+        const auto* names = std::get_if<std::vector<std::string>>(&candidate);
+        lists |= names != nullptr && names->size() > 1;
+        candidates.push_back(names == nullptr || names->empty() ? value_in_words(candidate, named.info.unit)
+                                                                : fmt::format("{}", fmt::join(*names, " with ")));
+    }
     if (one_after_the_other(leaf.candidates)) return fmt::format("{} to {}", candidates.front(), candidates.back());
-    if (!candidates.empty()) return fmt::format("{}", fmt::join(candidates, " or "));
+    if (!candidates.empty()) return fmt::format("{}", fmt::join(candidates, lists ? ", or " : " or "));
     const auto& interval = leaf.provenance.interval;
     return interval ? range_text((*interval)[0], (*interval)[1], named.info.unit) : "undecided";
 }

@@ -17,6 +17,12 @@ namespace gputomo::report {
 /// Makes an element id of a name, such as "leaf-caches.l1.ways". Different names have different ids.
 [[nodiscard]] std::string anchor(std::string_view kind, std::string_view name);
 
+/// A name of columns or fields as words: "in_flight" as "in flight", "sm" as "SM".
+[[nodiscard]] std::string in_words(std::string_view name);
+
+/// A key of the description as a title: "constant_l1" as "Constant L1".
+[[nodiscard]] std::string shown_name(std::string_view key);
+
 /// Writes a number with its unit: "16 KiB", "38 cycles", "4572 GB/s". A count has no unit.
 [[nodiscard]] std::string number_text(double value, machine::Unit unit);
 

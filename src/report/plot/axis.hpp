@@ -17,12 +17,19 @@ struct Range {
     }
 };
 
+/// Which numbers are round: counts have no fractions, and sizes are multiples of powers of two.
+enum class Ticks { decimal, whole, binary };
+
 /// Maps the values from `low` to `high` to positions `from` to `to`, linearly or logarithmically.
 class Axis {
 public:
-    Axis(double low, double high, bool log, double from, double to);
+    Axis(double low, double high, bool log, double from, double to, Ticks ticks = Ticks::decimal);
     [[nodiscard]] double at(double value) const {
         return from_ + (scale(value) - low_) / (high_ - low_) * (to_ - from_);
+    }
+    /// Whether the value lies between the two ends.
+    [[nodiscard]] bool holds(double value) const {
+        return (!log_ || value > 0) && scale(value) >= low_ && scale(value) <= high_;
     }
     [[nodiscard]] std::vector<double> ticks() const;
 
@@ -30,6 +37,7 @@ private:
     [[nodiscard]] double scale(double value) const { return log_ ? std::log2(value) : value; }
     bool log_;
     double low_, high_, from_, to_;
+    Ticks kind_;
 };
 
 }  // namespace gputomo::report

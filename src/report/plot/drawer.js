@@ -20,14 +20,62 @@
     "datum.value>=1024?format(datum.value/1024,'.4~g')+' KiB'",
     "format(datum.value,'.4~g')",
   ].join(":");
-  // `c` is a column: its name, unit and kind of scale.
-  const axis = (c) => ({
+  // `c` is a column: its title, unit, kind of ticks and kind of scale.
+  const axis = (c, across) => ({
     labelOverlap: "greedy",
     labelSeparation: 6,
-    title: c.name + (c.unit ? ", " + c.unit : ""),
-    labelExpr: (c.unit || c.name) === "bytes" ? bytesLabel : undefined,
+    labelFlush: across,
+    labelLimit: 90,
+    title: c.title,
+    titleLimit: 240,
+    values: c.values,
+    tickMinStep: c.ticks === "whole" ? 1 : undefined,
+    labelExpr: c.ticks === "binary" ? bytesLabel : undefined,
   });
   const scale = (c) => (c.log ? { type: "log", base: 2, nice: false } : { zero: c.zero });
+  // A line at each value that the title names, with a few words beside it. Labels of standing lines are below each
+  // other.
+  function markLayers(data, ink, width) {
+    const x = { field: "x", type: "quantitative", scale: scale(data.x), axis: axis(data.x, true) },
+      y = { field: "y", type: "quantitative", scale: scale(data.y), axis: axis(data.y, false) };
+    // The share of an axis at which a value stands; a label near the right end stands left of its line, and one near
+    // the top below it.
+    const span = (c, values) => {
+      const low = Math.min(...values, ...(c.zero && !c.log ? [0] : [])),
+        high = Math.max(...values),
+        f = c.log ? Math.log : (v) => v;
+      return (v) => (f(v) - f(low)) / (f(high) - f(low) || 1);
+    };
+    const across = span(data.x, [...data.series.flatMap((s) => s.x), ...data.series.flatMap((s) => s.until || [])]),
+      up = span(
+        data.y,
+        data.series.flatMap((s) => s.y),
+      );
+    const near = (m) => up(m.y) > 0.9;
+    let row = data.marks?.some((m) => "y" in m && near(m)) ? 1 : 0;
+    return (data.marks || []).flatMap((m) => {
+      const along = "x" in m ? { x } : { y },
+        values = { values: [{ ...m }] };
+      const left = "x" in m && across(m.x) * width + 7 * m.label.length + 8 > width;
+      const text =
+        "x" in m
+          ? { y: { value: 8 + 13 * row++ }, align: left ? "right" : "left", dx: left ? -4 : 4, dy: 0 }
+          : { x: { value: 4 }, align: "left", dx: 0, dy: near(m) ? 8 : -6 };
+      const place = "x" in m ? { y: text.y } : { x: text.x };
+      return [
+        {
+          data: values,
+          mark: { type: "rule", strokeDash: [5, 4], color: "#c0392b", strokeWidth: 1.4, clip: true },
+          encoding: along,
+        },
+        {
+          data: values,
+          mark: { type: "text", align: text.align, dx: text.dx, dy: text.dy, color: ink, fontSize: 11, fontWeight: 600 },
+          encoding: { ...along, ...place, text: { field: "label" } },
+        },
+      ];
+    });
+  }
   // The layers of a plot with models: measured points, and a line for each model whose box is checked. A model keeps
   // its colour and dashes whatever else is chosen.
   function overlay(data, ink, width) {
@@ -117,7 +165,7 @@
         ...(s.until ? { until: s.until[i] } : {}),
       })),
     );
-    if (data.series.length > 1 && data.y.unit && !data.split) data.y = { ...data.y, name: data.y.unit, unit: "" };
+    if (data.series.length > 1 && data.y.unit && !data.split) data.y = { ...data.y, title: data.y.unit };
     const spec = {
       width: "container",
       height: 260,
@@ -134,15 +182,15 @@
             : { type: "point", filled: true, size: 22 },
       encoding: {
         ...(data.until ? { x2: { field: "until" } } : {}),
-        x: { field: "x", type: "quantitative", scale: scale(data.x), axis: axis(data.x) },
-        y: { field: "y", type: "quantitative", scale: scale(data.y), axis: axis(data.y) },
+        x: { field: "x", type: "quantitative", scale: scale(data.x), axis: axis(data.x, true) },
+        y: { field: "y", type: "quantitative", scale: scale(data.y), axis: axis(data.y, false) },
         color: data.shade
           ? {
               field: "shade",
               type: "quantitative",
               scale: { scheme: "viridis", type: "symlog" },
               legend: {
-                title: data.shade.name + (data.shade.unit ? ", " + data.shade.unit : ""),
+                title: data.shade.title,
                 orient: "top",
                 titleColor: ink,
               },
@@ -158,10 +206,10 @@
             },
         tooltip: [
           { field: "series", title: "series" },
-          { field: "x", title: data.x.name },
-          { field: "y", title: data.y.name },
-          ...(data.shade ? [{ field: "shade", title: data.shade.name }] : []),
-          ...(data.until ? [{ field: "until", title: data.until.name }] : []),
+          { field: "x", title: data.x.title },
+          { field: "y", title: data.y.title },
+          ...(data.shade ? [{ field: "shade", title: data.shade.title }] : []),
+          ...(data.until ? [{ field: "until", title: data.until.title }] : []),
         ],
       },
       config: {
@@ -187,6 +235,15 @@
       delete spec.mark;
       spec.encoding = { x, y, tooltip };
       spec.layer = overlay(data, ink, box.clientWidth);
+    }
+    if (data.marks) {
+      const { params, mark, encoding } = spec;
+      if (!spec.layer) spec.layer = [{ params, mark, encoding }];
+      else spec.layer = spec.layer.map((l) => ({ ...l, encoding: { ...encoding, ...l.encoding } }));
+      delete spec.params;
+      delete spec.mark;
+      delete spec.encoding;
+      spec.layer.push(...markLayers(data, ink, box.clientWidth - 110));
     }
     return vegaEmbed(box, spec, {
       renderer: "svg",

@@ -1,6 +1,7 @@
 // A plot in a page: a static picture, which a script replaces with one that zooms where the build has the scripts.
 #pragma once
 
+#include "report/plot/mark.hpp"
 #include "results/trace.hpp"
 
 #include <string>
@@ -16,9 +17,10 @@ struct Overlay {
     [[nodiscard]] bool has(std::string_view series) const;
 };
 
-/// Returns a figure with the static picture and, where the build has the scripts, the data. Empty where the trace has
-/// no plot.
-[[nodiscard]] std::string plot_element(const results::Trace& trace, const Overlay& overlay = {});
+/// Returns a figure with the finding as its title, the static picture and, where the build has the scripts, the data.
+/// Empty where the trace has no plot.
+[[nodiscard]] std::string plot_element(const results::Trace& trace, const Overlay& overlay = {},
+                                       const Finding& finding = {});
 
 /// Returns the script elements that turn each figure into a zoomable plot. Empty where `page` has no plot or the build
 /// has no scripts.

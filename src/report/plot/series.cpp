@@ -1,13 +1,16 @@
 #include "report/plot/series.hpp"
 
-#include "report/plot/axis.hpp"
+#include "report/parts/text.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace gputomo::report {
@@ -101,7 +104,7 @@ std::vector<Series> parts_of(const results::Trace& trace, const Series& whole) {
         const auto value = split->values[i];
         if (!parts.contains(value) && parts.size() == kMostSeries) continue;
         auto& part = parts.try_emplace(value, whole).first->second;
-        if (part.name == whole.name) part.points.clear(), part.name = fmt::format("{} {:g}", split->name, value);
+        if (part.name == whole.name) part.points.clear(), part.name = name_of_value(*split, value);
         part.points.push_back(i);
     }
     std::vector<Series> out;
@@ -118,7 +121,8 @@ std::vector<Series> series_of(const results::Trace& trace) {
     std::vector<Series> found;
     for (const auto& name : plot.y) {
         const auto* ys = beside(trace, name, *xs);
-        if (ys == nullptr) continue;
+        // One axis has one unit: a variance does not stand on an axis of cycles.
+        if (ys == nullptr || (!found.empty() && ys->unit != found.front().y->unit)) continue;
         Series series{.name = name,
                       .x = xs,
                       .y = ys,
@@ -140,8 +144,65 @@ std::vector<Series> series_of(const results::Trace& trace) {
     return found;
 }
 
-std::string shown_unit(std::string_view unit) {
-    return unit == "count" || unit == "number" || unit == "id" ? "" : std::string(unit);
+namespace {
+
+/// Units of numbers that count or name things, so that an axis needs no unit.
+bool countable(std::string_view unit) {
+    constexpr std::array<std::string_view, 10> kUnits{"",     "count", "number",  "id",     "index",
+                                                      "flag", "row",   "threads", "visits", "words"};
+    return std::ranges::find(kUnits, unit) != kUnits.end();
+}
+
+bool in_bytes(const results::Trace::Column& column) {
+    return column.unit == "bytes" || (column.unit.empty() && column.name == "bytes");
+}
+
+}  // namespace
+
+std::string name_of_value(const results::Trace::Column& column, double value) {
+    const std::string_view unit = column.unit;
+    for (std::size_t at = 0; at < unit.size();) {
+        const auto end = std::min(unit.find(", ", at), unit.size());
+        const auto part = unit.substr(at, end - at);
+        double number = 0;
+        const auto [rest, error] = std::from_chars(part.data(), part.data() + part.size(), number);
+        if (error == std::errc{} && number == value && rest != part.data() + part.size() && *rest == ' ')
+            return std::string(part.substr(static_cast<std::size_t>(rest - part.data()) + 1));
+        at = end + 2;
+    }
+    return column.unit == "bytes" ? number_text(value, machine::Unit::bytes)
+                                  : fmt::format("{} {:g}", in_words(column.name), value);
+}
+
+std::string shown_unit(const results::Trace::Column& column) {
+    return in_bytes(column) || countable(column.unit) ? "" : column.unit;
+}
+
+std::string axis_title(const results::Trace::Column& column) {
+    const auto name = in_words(column.name);
+    if (shown_unit(column).empty()) return name;
+    // "cycles, cycles" says one thing twice, and so does "cycles, cycles/instruction".
+    return column.unit.starts_with(column.name) ? column.unit : fmt::format("{}, {}", name, column.unit);
+}
+
+Ticks ticks_of(const results::Trace::Column& column) {
+    if (in_bytes(column)) return Ticks::binary;
+    const auto whole = [](double value) { return !std::isfinite(value) || value == std::round(value); };
+    return (countable(column.unit) || column.unit.starts_with("warp")) && std::ranges::all_of(column.values, whole)
+               ? Ticks::whole
+               : Ticks::decimal;
+}
+
+std::string amount(double value, const results::Trace::Column& column) {
+    if (in_bytes(column)) return number_text(value, machine::Unit::bytes);
+    const auto number = number_text(value, machine::Unit::none);
+    if (countable(column.unit)) return number;
+    if (column.unit == "percent") return number + "%";
+    return column.unit == "cycles" && value == 1 ? "1 cycle" : fmt::format("{} {}", number, column.unit);
+}
+
+std::string tick_text(double value, Ticks ticks) {
+    return ticks == Ticks::binary ? number_text(value, machine::Unit::bytes) : fmt::format("{:.6g}", value);
 }
 
 }  // namespace gputomo::report

@@ -20,38 +20,30 @@ namespace {
 
 constexpr double kWidth = 640, kHeight = 300, kLeft = 64, kRight = 16, kTop = 16, kBottom = 44;
 constexpr std::array<std::string_view, 6> kColours{"#2f6fde", "#d9622b", "#2a9d63", "#a04bc4", "#b08a1e", "#5b6b7b"};
-std::string label_of(const results::Trace::Column& column) {
-    const auto unit = shown_unit(column.unit);
-    return column.name + (unit.empty() ? "" : ", " + unit);
-}
+/// Half the width of a tick's text that reaches beyond the axis, at most. A longer one would be cut.
+constexpr double kCharacter = 6.2;
 
-std::string tick_text(double value) {
-    if (value >= 1024 && std::fmod(value, 1024) == 0) {
-        constexpr std::array<std::string_view, 5> kUnits{"", "Ki", "Mi", "Gi", "Ti"};
-        std::size_t unit = 0;
-        while (value >= 1024 && std::fmod(value, 1024) == 0 && unit + 1 < kUnits.size()) value /= 1024, ++unit;
-        return fmt::format("{:.6g}{}", value, kUnits[unit]);
-    }
-    return fmt::format("{:.6g}", value);
-}
-
-std::string axes(const Axis& x, const Axis& y, const std::string& x_label, const std::string& y_label) {
+std::string axes(const Axis& x, const Axis& y, const results::Trace::Column& across, const results::Trace::Column& up) {
     std::string out;
-    for (const double t : x.ticks())
+    for (const double t : x.ticks()) {
+        const auto text = tick_text(t, ticks_of(across));
+        const bool reaches_out = x.at(t) + kCharacter * static_cast<double>(text.size()) / 2 > kWidth;
         out += fmt::format(
-            "<line class=grid x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2}'/><text x='{0:.1f}' y='{3}' "
-            "text-anchor=middle>{4}</text>",
-            x.at(t), kTop, kHeight - kBottom, kHeight - kBottom + 16, tick_text(t));
+            "<line class=grid x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2}'/><text x='{5:.1f}' y='{3}' "
+            "text-anchor={6}>{4}</text>",
+            x.at(t), kTop, kHeight - kBottom, kHeight - kBottom + 16, text, reaches_out ? kWidth : x.at(t),
+            reaches_out ? "end" : "middle");
+    }
     for (const double t : y.ticks())
         out += fmt::format(
             "<line class=grid x1='{0}' x2='{1}' y1='{2:.1f}' y2='{2:.1f}'/><text x='{3}' y='{4:.1f}' "
             "text-anchor=end>{5}</text>",
-            kLeft, kWidth - kRight, y.at(t), kLeft - 6, y.at(t) + 4, tick_text(t));
+            kLeft, kWidth - kRight, y.at(t), kLeft - 6, y.at(t) + 4, tick_text(t, ticks_of(up)));
     return out + fmt::format(
                      "<text x='{}' y='{}' text-anchor=middle>{}</text><text x='14' y='{}' text-anchor=middle "
                      "transform='rotate(-90 14 {})'>{}</text>",
-                     (kLeft + kWidth - kRight) / 2, kHeight - 8, escaped(x_label), kHeight / 2, kHeight / 2,
-                     escaped(y_label));
+                     (kLeft + kWidth - kRight) / 2, kHeight - 8, escaped(axis_title(across)), kHeight / 2, kHeight / 2,
+                     escaped(axis_title(up)));
 }
 
 struct Scales {
@@ -113,7 +105,7 @@ std::string line(const Series& series, const Scales& scales) {
     return fmt::format("<polyline points='{}'/>", points);
 }
 
-std::string marks(const Series& series, const Scales& scales, bool as_line) {
+std::string points(const Series& series, const Scales& scales, bool as_line) {
     if (as_line) return line(series, scales);
     if (series.shade != nullptr) return map_of(series, scales);
     std::string out;
@@ -121,9 +113,37 @@ std::string marks(const Series& series, const Scales& scales, bool as_line) {
     return out;
 }
 
+/// Lines at the marks that lie within the axes. Labels of lines that stand close to the right end are left of them, and
+/// each label of a standing line is lower than the one before, so that they do not cover each other.
+std::string drawn(const std::vector<Mark>& marks, const Scales& scales) {
+    std::string out;
+    double next = kTop + 10;
+    for (const auto& mark : marks) {
+        const bool standing = mark.axis == Mark::Axis::x;
+        const Axis& axis = standing ? scales.x : scales.y;
+        if (!axis.holds(mark.at)) continue;
+        const double at = axis.at(mark.at);
+        if (standing) {
+            const bool left = at + kCharacter * static_cast<double>(mark.label.size()) + 5 > kWidth - kRight;
+            out += fmt::format(
+                "<line class=mark x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2}'/><text class=mark x='{3:.1f}' y='{4}' "
+                "text-anchor={5}>{6}</text>",
+                at, kTop, kHeight - kBottom, left ? at - 5 : at + 5, next, left ? "end" : "start", escaped(mark.label));
+            next += 13;
+        } else {
+            const bool below = at - kTop < 14;
+            out += fmt::format(
+                "<line class=mark x1='{0}' x2='{1}' y1='{2:.1f}' y2='{2:.1f}'/><text class=mark x='{3}' y='{4:.1f}'>"
+                "{5}</text>",
+                kLeft, kWidth - kRight, at, kLeft + 5, below ? at + 12 : at - 4, escaped(mark.label));
+        }
+    }
+    return out;
+}
+
 }  // namespace
 
-std::string svg(const results::Trace& trace, const std::vector<std::string>& lines) {
+std::string svg(const results::Trace& trace, const std::vector<std::string>& lines, const std::vector<Mark>& marks) {
     const auto all = series_of(trace);
     if (all.empty()) return {};
     Range x_range, y_range, shades;
@@ -134,22 +154,24 @@ std::string svg(const results::Trace& trace, const std::vector<std::string>& lin
             if (s.shade != nullptr) shades.add(s.shade->values[i]);
         }
     if (!trace.plot.log_y) y_range.low = std::min(y_range.low, 0.0);
-    const Scales scales{{x_range.low, x_range.high, trace.plot.log_x, kLeft, kWidth - kRight},
-                        {y_range.low, y_range.high, trace.plot.log_y, kHeight - kBottom, kTop},
+    const auto &across = *all.front().x, &up = *all.front().y;
+    const Scales scales{{x_range.low, x_range.high, trace.plot.log_x, kLeft, kWidth - kRight, ticks_of(across)},
+                        {y_range.low, y_range.high, trace.plot.log_y, kHeight - kBottom, kTop, ticks_of(up)},
                         shades};
     std::string out =
         fmt::format("<svg viewBox='0 0 {} {}' role=img aria-label='{}'>", kWidth, kHeight, escaped(trace.plot.title));
-    out += axes(scales.x, scales.y, label_of(*all.front().x), label_of(*all.front().y));
+    out += axes(scales.x, scales.y, across, up);
     for (std::size_t s = 0; s < all.size(); ++s) {
         const auto colour = kColours[s % kColours.size()];
         const bool as_line = std::find(lines.begin(), lines.end(), all[s].name) != lines.end();
         out +=
-            fmt::format("<g {}='{}'>", as_line ? "fill=none stroke" : "fill", colour) + marks(all[s], scales, as_line);
-        const auto name = all[s].shade != nullptr ? fmt::format("colour: {}", label_of(*all[s].shade)) : all[s].name;
+            fmt::format("<g {}='{}'>", as_line ? "fill=none stroke" : "fill", colour) + points(all[s], scales, as_line);
+        const auto name =
+            all[s].shade != nullptr ? fmt::format("colour: {}", axis_title(*all[s].shade)) : in_words(all[s].name);
         out += fmt::format("</g><text x='{}' y='{}' style='fill:{}' text-anchor=end>{}</text>", kWidth - kRight,
                            kTop + 12 + 14.0 * static_cast<double>(s), colour, escaped(name));
     }
-    return out + "</svg>";
+    return out + drawn(marks, scales) + "</svg>";
 }
 
 }  // namespace gputomo::report

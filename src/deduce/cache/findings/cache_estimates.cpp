@@ -50,8 +50,11 @@ std::string rejections_note(const std::vector<PolicyRejection>& rejections) {
 
 std::string policy_note(const PolicyFinding& policy) {
     std::string note;
+    // A rejected policy has a sentence of its own. Its share would mislead: a policy that allows several victims
+    // explains more of them than one that names each.
     for (const auto& [name, share] : policy.agreement)
-        note += fmt::format("{}{} explains {:.1f}%", note.empty() ? "" : ", ", name, share * 100);
+        if (std::ranges::find(policy.rejections, name, &PolicyRejection::policy) == policy.rejections.end())
+            note += fmt::format("{}{} explains {:.1f}%", note.empty() ? "" : ", ", name, share * 100);
     if (!policy.evidence.empty()) note = note.empty() ? policy.evidence : policy.evidence + "; " + note;
     return note + rejections_note(policy.rejections);
 }
