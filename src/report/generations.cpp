@@ -34,7 +34,7 @@ constexpr Generation kGenerations[] = {
     {{10, 0}, {12, 9}},  // Blackwell
 };
 
-/// The place of a generation in their order; nullopt for a capability that none has.
+/// The place of a capability's generation in their order; nullopt for an unknown capability.
 std::optional<std::ptrdiff_t> generation_of(const Capability& capability) {
     const auto found = std::ranges::find_if(kGenerations, [&](const Generation& generation) {
         return generation.first <= capability && capability <= generation.last;

@@ -32,7 +32,7 @@ public:
         add(all, {shared_by("CPC", facts_.text("topology.sms_per_cpc")), {caches_in("cpc")}});
         add(all, {shared_by("GPC", facts_.text("topology.sms_per_gpc")), {caches_in("gpc")}});
         add(all, {"Shared by all SMs", {caches_in("gpu")}});
-        add(all, {"Farther from the SM; which SMs share them is undecided", {caches_in("")}});
+        add(all, {"Which SMs share these is undecided", {caches_in("")}});
         add(all, {"Address translation (TLBs, nearest first)", {tlbs()}});
         add(all, {"Off chip", {dram()}});
         return all;
@@ -227,7 +227,7 @@ private:
             const auto name = shown_name(other);
             const auto cycles = facts_.text(fmt::format("caches.{}.latency", other));
             box.lines.push_back(fmt::format("{} path: {}", name.substr(0, name.rfind(" L")),
-                                            cycles.empty() ? "latency undecided" : cycles));
+                                            cycles.empty() || cycles == "undecided" ? "latency undecided" : cycles));
         }
     }
     void add_total(Box& box, const std::string& key, double partitions) const {
@@ -249,7 +249,9 @@ private:
                 continue;
             Box box{.title = shown_name(key), .kind = "cache", .link = "caches"};
             add_cache(box, key);
-            if (const auto paths = paths_of(key); paths.size() > 1) box.lines.push_back("for " + joined(paths));
+            // Another path to the storage has a line of its own.
+            if (const auto paths = paths_of(key); paths.size() > 1 && also_seen_as(machine_, key).empty())
+                box.lines.push_back("for " + joined(paths));
             if (scope.where == "scheduler") box.lines.emplace_back("one for each scheduler");
             if (const auto text = doubt(scope, key); !text.empty() && !box.lines.empty()) box.lines.push_back(text);
             if (!box.lines.empty()) row.push_back(box);

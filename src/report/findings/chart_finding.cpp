@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace gputomo::report {
 namespace {
@@ -21,7 +23,7 @@ std::optional<std::string> matched(std::string_view pattern, std::string_view na
     return std::string(name.substr(before.size(), name.size() - before.size() - after.size()));
 }
 
-/// What can be said of any chart: the shape of its first curve, or the range of its colours.
+/// The title of a chart that no row names: the shape of its first curve, or the range of its colours.
 Finding shape(const results::Trace& trace) {
     const auto series = series_of(trace);
     if (series.empty() || series.front().until != nullptr) return {};
@@ -55,17 +57,34 @@ Finding shape(const results::Trace& trace) {
     return found;
 }
 
+/// Lines at the first and the last value of the first curve, for a finding that names no other value. A map and a
+/// timeline have no curve.
+std::vector<Mark> ends(const results::Trace& trace) {
+    const auto series = series_of(trace);
+    if (series.front().shade != nullptr || series.front().until != nullptr || !trace.plot.split.empty()) return {};
+    const Curve curve(trace, series.front().x->name, series.front().y->name);
+    if (curve.empty()) return {};
+    std::vector<Mark> marks;
+    for (const double value : {curve.first().second, curve.last().second})
+        if (marks.empty() || value != marks.front().at)
+            marks.push_back({Mark::Axis::y, value, amount(value, curve.y())});
+    return marks;
+}
+
 }  // namespace
 
 Finding finding_of(const results::Trace& trace, const Facts& facts) {
     if (series_of(trace).empty()) return {};
+    auto found = shape(trace);
     for (const auto& known : known_charts())
         if (const auto key = matched(known.name, trace.name)) {
-            auto found = known.finding({trace, facts, *key});
-            if (found.title.empty()) found.title = shape(trace).title;
-            return found;
+            auto own = known.finding({trace, facts, *key});
+            if (own.title.empty()) own.title = found.title;
+            found = std::move(own);
+            break;
         }
-    return shape(trace);
+    if (found.marks.empty()) found.marks = ends(trace);
+    return found;
 }
 
 }  // namespace gputomo::report

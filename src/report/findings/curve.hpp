@@ -1,4 +1,4 @@
-// A curve of a trace, and what can be said of its shape.
+// A curve of a trace, and its shape in words.
 #pragma once
 
 #include "results/trace.hpp"

@@ -78,7 +78,7 @@ Finding path_levels(const Chart& c) {
     return levels(c, experiment.substr(0, experiment.find('_')));
 }
 
-/// The same as lines at the latencies.
+/// The levels, with further lines at their latencies.
 Finding single_loads(const Chart& c) {
     auto found = global_levels(c);
     for (const auto& key : caches_on(c.facts, "global"))

@@ -9,7 +9,7 @@ namespace gputomo::report {
 /// An HTML page up to and including its h1 heading. `title` is plain text.
 [[nodiscard]] std::string page_start(std::string_view title);
 
-/// The same without the heading.
+/// An HTML page up to its heading, for pages that write their own.
 [[nodiscard]] std::string page_head(std::string_view title);
 
 /// The style sheet of every page: page.css, embedded by the build.

@@ -108,8 +108,8 @@ Scope scope_of(const Machine& machine, const std::string& key) {
 }
 
 std::optional<std::array<double, 2>> bytes_in_all(const std::vector<results::Trace>& traces, const std::string& key) {
-    /// Percent of the loads. Where half or more miss in the near partition, another one serves more than kServed of
-    /// all loads as long as it has their lines, and less than kOutliers once the array is larger than both.
+    /// Percent of the loads. Only sizes at which kMissing or more miss in the near partition say something. There,
+    /// another partition serves more than kServed while it has the lines, and less than kOutliers afterwards.
     constexpr double kMissing = 50, kServed = 25, kOutliers = 5;
     const auto trace = std::ranges::find(traces, fmt::format("caches/{}_overfill", key), &results::Trace::name);
     if (trace == traces.end()) return std::nullopt;

@@ -14,8 +14,8 @@ namespace gputomo::report {
 
 /// The key of the cache that this one is drawn as: its own, unless another path leads to the same storage.
 ///
-/// A first cache is that of global loads if capacity, line, ways and sets are the same. A cache that no size bounds
-/// from above is that of global loads which all SMs share, if no path goes on behind it and it is as far away.
+/// A first cache is that of global loads if capacity, line, ways and sets are the same. A last cache whose size has no
+/// upper bound is the one that all SMs share on the path of global loads, if it is at least as far away.
 [[nodiscard]] std::string storage_of(const machine::Machine& machine, const std::string& key);
 
 /// Keys of the other caches that are the same storage as `key`.
@@ -29,8 +29,8 @@ struct Scope {
 };
 [[nodiscard]] Scope scope_of(const machine::Machine& machine, const std::string& key);
 
-/// Bytes that a cache with partitions holds in all, at least and at most: up to which size of the array lines that one
-/// SM's own partition lacks still come from another one (the trace caches/KEY_overfill). nullopt without such a trace.
+/// Bytes that a cache with partitions holds in all, at least and at most. In the trace caches/KEY_overfill, the lines
+/// that an SM's own partition lacks come from another one until the array exceeds all. nullopt without such a trace.
 [[nodiscard]] std::optional<std::array<double, 2>> bytes_in_all(const std::vector<results::Trace>& traces,
                                                                 const std::string& key);
 

@@ -1,5 +1,5 @@
 // Turns each figure of a page into a zoomable plot. A plot is drawn when it comes into view, and again when the colour
-// scheme or the choice of models changes. Zooming takes Ctrl + wheel, so that the wheel alone still scrolls the page.
+// scheme, the page's width or the choice of models has changed. Zooming takes Ctrl + wheel, so that the wheel alone still scrolls the page.
 // The data stand as JSON in the script element behind each figure (report/plot/element.cpp writes them).
 (() => {
   const dark = matchMedia("(prefers-color-scheme:dark)"),
@@ -251,7 +251,7 @@
       downloadFileName: box.dataset.name,
       tooltip: { theme: dark.matches ? "dark" : "light" },
     }).then(() => {
-      box.dataset.drawn = "yes";
+      box.dataset.drawn = innerWidth;
       drawn.add(box);
     });
   }
@@ -266,7 +266,17 @@
     { rootMargin: "200px" },
   );
   document.querySelectorAll(".plot").forEach((box) => watcher.observe(box));
-  dark.addEventListener("change", () => drawn.forEach(draw));
+  // Those in view are drawn again at once, the others when they come into view.
+  const again = () => drawn.forEach((box) => watcher.observe(box));
+  dark.addEventListener("change", again);
+  let width = innerWidth,
+    soon = 0;
+  addEventListener("resize", () => {
+    if (innerWidth === width) return;
+    width = innerWidth;
+    clearTimeout(soon);
+    soon = setTimeout(again, 100);
+  });
   choices.forEach((c) =>
     c.addEventListener("change", () =>
       drawn.forEach((box) => {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kWidth = 640, kHeight = 300, kLeft = 64, kRight = 16, kTop = 16, kBottom = 44;
 constexpr std::array<std::string_view, 6> kColours{"#2f6fde", "#d9622b", "#2a9d63", "#a04bc4", "#b08a1e", "#5b6b7b"};
-/// Half the width of a tick's text that reaches beyond the axis, at most. A longer one would be cut.
+/// Mean width of a character at the font size of page.css (11 px). With a smaller value, text at an edge is cut.
 constexpr double kCharacter = 6.2;
 
 std::string axes(const Axis& x, const Axis& y, const results::Trace::Column& across, const results::Trace::Column& up) {
@@ -113,8 +113,8 @@ std::string points(const Series& series, const Scales& scales, bool as_line) {
     return out;
 }
 
-/// Lines at the marks that lie within the axes. Labels of lines that stand close to the right end are left of them, and
-/// each label of a standing line is lower than the one before, so that they do not cover each other.
+/// Lines at the marks that lie within the axes. The label of a line close to the right end is left of it. Each label of
+/// a standing line is lower than the one before, so that they do not cover each other.
 std::string drawn(const std::vector<Mark>& marks, const Scales& scales) {
     std::string out;
     double next = kTop + 10;
