@@ -29,6 +29,12 @@ std::string summary(const Answer& a) {
     return a.summary.empty() ? "" : fmt::format("<p class=lead>{}</p>", escaped(a.summary));
 }
 
+/// The finding above what shows it; nothing where there is nothing to show.
+std::string titled(const std::string& finding, const std::string& content) {
+    if (content.empty() || finding.empty()) return content;
+    return fmt::format("<p class=finding>{}</p>{}", escaped(finding), content);
+}
+
 struct Part {
     std::string_view id, title;
     std::string content;
@@ -36,15 +42,18 @@ struct Part {
 
 std::vector<Part> parts_of(const Answer& a, const PageContext& context) {
     const std::size_t all = a.advice ? a.advice->size() : 0;
-    std::vector<Part> parts{{"time", "What takes the time", time_bar(a) + bounds(a)},
+    std::vector<Part> parts{{"time", "What takes the time", titled(time_finding(a), time_bar(a) + bounds(a))},
                             {"advice", "What would help, each change tried by the same model", advice(a, all)},
-                            {"stalls", "What warps wait for", stalls(a, true)},
+                            {"stalls", "What warps wait for", titled(stall_finding(a), stalls(a, true))},
                             {"lines", "Lines of source at which warps spend most cycles", lines(a)},
-                            {"instructions", "Instructions at which warps spend most cycles", instructions(a)},
+                            {"instructions", "Instructions at which warps spend most cycles",
+                             titled(instruction_finding(a), instructions(a))},
                             {"roofline", "Roofline and rates", roofline(a, context.machine)},
                             {"memory", "Memory", memory_chart(a)},
                             {"timeline", "One SM over time", timeline(a)},
                             {"launch", "Launch and occupancy", occupancy(a)},
+                            {"sensitivity", "Values of the description that the time depends on", sensitivity(a)},
+                            {"results", "Memory beside what the recorded GPU left", differences(a)},
                             {"warnings", "Warnings", warnings(a)},
                             {"assumed", "What is assumed", assumptions(a, context)}};
     std::erase_if(parts, [](const Part& part) { return part.content.empty(); });
@@ -59,7 +68,9 @@ std::string body(const Answer& a, const PageContext& context, const std::string&
         sections += fmt::format("<section class={1} id='{0}{1}'><h2>{2}</h2>{3}</section>", prefix, part.id,
                                 escaped(part.title), part.content);
     }
-    return summary(a) + cards(a) + "<nav>" + links + "</nav>" + sections;
+    // Only the page of one answer has a bar that stays in view: several of them would cover each other.
+    return summary(a) + cards(a) + fmt::format("<nav{}>", prefix.empty() ? " class=bar" : "") + links + "</nav>" +
+           sections;
 }
 
 std::string end(const PageContext& context) {

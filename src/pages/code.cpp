@@ -77,6 +77,28 @@ std::string_view stall_class(costs::Stall stall) {
     return "busy";
 }
 
+std::string stall_finding(const Answer& a) {
+    const auto cycles = answer::stalls_of(a.instructions);
+    const auto main = answer::main_stall(cycles);
+    const double all = costs::sum_of(cycles);
+    if (!main || all <= 0) return {};
+    return fmt::format("{}: {} of the cycles of warps, {}", name_of(*main), percent(share_of(cycles, *main, all)),
+                       meaning_of(*main));
+}
+
+std::string instruction_finding(const Answer& a) {
+    const auto first = answer::costliest(a.instructions, 1);
+    if (first.empty() || first.front()->share_of_wait <= 0) return {};
+    const auto& one = *first.front();
+    auto out = fmt::format("{} of the cycles pass at {}", percent(one.share_of_wait), one.text);
+    if (one.source) out += fmt::format(", {}", short_text(*one.source));
+    if (!one.waits_for) return out;
+    const auto awaited = std::ranges::lower_bound(a.instructions, *one.waits_for, {}, &answer::Instruction::address);
+    if (awaited != a.instructions.end() && awaited->address == *one.waits_for && awaited->address != one.address)
+        out += fmt::format(", which waits for {}", awaited->text);
+    return out;
+}
+
 std::string stalls(const Answer& a, bool explained) {
     if (a.instructions.empty()) return {};
     const auto cycles = answer::stalls_of(a.instructions);

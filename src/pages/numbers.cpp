@@ -46,6 +46,27 @@ std::string quantity(double value, std::string_view unit) {
     return fmt::format("{:.3g} {}{}", value, kPrefixes[at], unit);
 }
 
+std::string percent(double share) {
+    const double value = 100 * share;
+    if (value > 0 && value < 0.1) return "below 0.1%";
+    return value < 10 && value > 0 ? fmt::format("{:.1f}%", value) : fmt::format("{:.0f}%", value);
+}
+
+std::string time_finding(const Answer& a) {
+    if (!a.limiter || a.limiter->bounds.empty()) return {};
+    const auto& first = a.limiter->bounds.front();
+    const bool waits = a.limiter->latency_cycles > first.cycles;
+    const double next = waits ? first.cycles
+                        : a.limiter->bounds.size() > 1
+                            ? std::max(a.limiter->bounds[1].cycles, a.limiter->latency_cycles)
+                            : a.limiter->latency_cycles;
+    const auto name = waits ? std::string("Latency") : first.resource;
+    const double alone = waits ? a.limiter->latency_cycles : first.cycles;
+    if (a.time.cycles <= 0) return {};
+    return fmt::format("{} alone would take {} of the time{}", name, percent(alone / a.time.cycles),
+                       next > 0 ? fmt::format(", the next limit {}", percent(next / a.time.cycles)) : "");
+}
+
 std::string cards(const Answer& a) {
     std::string out = "<div class=cards>";
     out += card(fmt::format("{:.4g} us", a.time.microseconds),
@@ -127,7 +148,7 @@ std::string rates(const Answer& a) {
         const double share = rate.ceiling ? rate.per_second / *rate.ceiling : 0;
         out += bar_row(rate.what, share,
                        quantity(rate.per_second, unit) +
-                           (rate.ceiling ? fmt::format(", {:.0f}% of {}", 100 * share, quantity(*rate.ceiling, unit))
+                           (rate.ceiling ? fmt::format(", {} of {}", percent(share), quantity(*rate.ceiling, unit))
                                          : ", no ceiling described"));
     };
     for (const auto& rate : a.flop_rates) add(rate, "FLOP/s");
@@ -155,11 +176,46 @@ std::string occupancy(const Answer& a) {
                              fmt::format("{:.1f} warps of an SM, for latency not to limit", *occupancy->needed_warps));
         out += table_row("waves", fmt::format("{:.3g}", occupancy->waves));
     }
-    out += table_row("instructions", fmt::format("{:.6g} of warps, {:.6g} of threads", a.work.warp_instructions,
-                                                 a.work.thread_instructions));
+    if (const auto tail = a.occupancy ? a.occupancy->tail_share : std::nullopt; tail && *tail > 0)
+        out += table_row("last wave", fmt::format("leaves {} of the places for blocks empty", percent(*tail)));
+    out += table_row("instructions", fmt::format("{} of warps, {} of threads", quantity(a.work.warp_instructions, ""),
+                                                 quantity(a.work.thread_instructions, "")));
+    if (a.work.bank_conflict_cycles && *a.work.bank_conflict_cycles > 0)
+        out += table_row("bank conflicts", fmt::format("{} cycles{}", quantity(*a.work.bank_conflict_cycles, ""),
+                                                       a.work.shared_time_ratio
+                                                           ? fmt::format("; shared memory takes {:.3g} times as long",
+                                                                         *a.work.shared_time_ratio)
+                                                           : ""));
+    if (a.work.divergent_branches && *a.work.divergent_branches > 0)
+        out += table_row("divergent branches", quantity(*a.work.divergent_branches, ""));
     out += table_row("coverage", fmt::format("{} of {} blocks executed, {} with timing", a.coverage.executed_blocks,
                                              a.coverage.blocks, a.coverage.timed_blocks));
     return out + "</tbody></table>";
+}
+
+std::string sensitivity(const Answer& a) {
+    if (!a.sensitivity) return {};
+    if (a.sensitivity->empty()) return "<p>No single value changes the time notably.</p>";
+    double most = 0;
+    for (const auto& one : *a.sensitivity) most = std::max(most, std::abs(one.elasticity));
+    std::string out = fmt::format(
+        "<p class=finding>{}</p><p class=m>Change of the time where a value is {:.0f}% larger.</p>"
+        "<div class=bars>",
+        escaped(fmt::format("It depends most on {}", a.sensitivity->front().path)), 100 * answer::kSensitivityStep);
+    for (const auto& one : *a.sensitivity)
+        out += bar_row(
+            one.path, most > 0 ? std::abs(one.elasticity) / most : 0,
+            fmt::format("{:+.1f}%; {}, {}", 100 * (one.larger_cycles / a.time.cycles - 1), one.value, one.evidence));
+    return out + "</div>";
+}
+
+std::string differences(const Answer& a) {
+    if (!a.differences) return {};
+    if (a.differences->empty()) return "<p>All of it is as the recorded GPU left it.</p>";
+    return fmt::format(
+        "<div class=warn>{} buffer{} from what the recorded GPU left. The text and the JSON of this "
+        "answer list each place.</div>",
+        a.differences->size(), a.differences->size() == 1 ? " differs" : "s differ");
 }
 
 std::string warnings(const Answer& a) {

@@ -1,6 +1,7 @@
 // The roofline of a launch: all ceilings of the description, and the launch at each level of memory.
 #include "answer/rates.hpp"
 #include "pages/parts.hpp"
+#include "report/parts/quantities.hpp"
 #include "report/parts/text.hpp"
 
 #include <fmt/format.h>
@@ -40,8 +41,14 @@ public:
         if (machine != nullptr)
             for (const char* const type : {"f64", "f32", "f16", "bf16"})
                 if (const auto ceiling = answer::flop_ceiling(*machine, type)) compute[type] = *ceiling;
+        if (machine != nullptr)
+            for (const auto& rate : report::tensor_rates(report::Facts(*machine)))
+                if (rate.of_all && rate.unit() == "FLOP") {
+                    const auto instruction = rate.instruction.substr(0, rate.instruction.find('.'));
+                    compute[fmt::format("{} tensor ({})", rate.type, instruction)] = *rate.of_all;
+                }
         for (const auto& rate : a.flop_rates)
-            if (rate.ceiling) compute[rate.what] = *rate.ceiling;
+            if (rate.ceiling) compute[rate.what] = *rate.ceiling, used_.push_back(rate.what);
         for (const auto& [type, ceiling] : compute) {
             const auto same = std::ranges::find_if(compute_, [ceiling = ceiling](const Ceiling& other) {
                 return std::abs(other.per_second / ceiling - 1) < kSame;
@@ -86,10 +93,16 @@ public:
             const double aside = 12.0 + 18 * (number - static_cast<int>(memory_.size()));
             out += badge(width_ - kRight - aside, y(ceiling.per_second), ++number);
         }
-        for (const auto& point : points_)
+        char letter = 'a';
+        for (const auto& point : points_) {
+            // Dots that lie close to each other have their letters at different heights.
+            const double above = (letter - 'a') % 2 == 0 ? -9 : 18;
             out += fmt::format(
-                "<circle cx='{:.1f}' cy='{:.1f}' r=5><title>{}: {:.3g} FLOP for each byte, {}</title></circle>",
-                x(point.intensity), y(flop_), escaped(point.name), point.intensity, quantity(flop_, "FLOP/s"));
+                "<circle cx='{0:.1f}' cy='{1:.1f}' r=5><title>{2}: {3:.3g} FLOP for each byte, {4}</title></circle>"
+                "<text class=name x='{0:.1f}' y='{5:.1f}' text-anchor=middle>{6}</text>",
+                x(point.intensity), y(flop_), escaped(point.name), point.intensity, quantity(flop_, "FLOP/s"),
+                y(flop_) + above, letter++);
+        }
         return out + "</svg>";
     }
 
@@ -106,13 +119,36 @@ public:
     [[nodiscard]] std::string caption() const {
         std::string out =
             fmt::format("The launch computes {}. Its dots, by the bytes of each way:", quantity(flop_, "FLOP/s"));
+        char letter = 'a';
         for (const auto& point : points_)
-            out += fmt::format(" {} {:.3g} FLOP for each byte{}", escaped(point.name), point.intensity,
+            out += fmt::format(" {}: {}, {:.3g} FLOP for each byte{}", letter++, escaped(point.name), point.intensity,
                                &point == &points_.back() ? "." : ";");
         return out;
     }
 
+    /// The ceiling that is nearest above the launch: that of a way, for the bytes of its dot, or that of arithmetic.
+    [[nodiscard]] std::string finding() const {
+        std::string nearest;
+        double least = std::numeric_limits<double>::infinity();
+        const auto look = [&](const std::string& name, double ceiling) {
+            if (ceiling > 0 && ceiling < least) least = ceiling, nearest = name;
+        };
+        for (const auto& point : points_)
+            for (const auto& way : memory_)
+                if (way.name == point.name) look(way.name, point.intensity * way.per_second);
+        for (const auto& ceiling : compute_)
+            if (std::ranges::any_of(used_, [&](const auto& type) { return lists(ceiling.name, type); }))
+                look(ceiling.name, ceiling.per_second);
+        if (nearest.empty()) return {};
+        return fmt::format("<p class=finding>{} of its nearest ceiling, {}: {} of {}</p>", percent(flop_ / least),
+                           escaped(nearest), quantity(flop_, "FLOP/s"), quantity(least, "FLOP/s"));
+    }
+
 private:
+    /// Whether the names, separated by commas, hold this one.
+    static bool lists(const std::string& names, const std::string& one) {
+        return (", " + names + ", ").find(", " + one + ", ") != std::string::npos;
+    }
     static constexpr double kLeft = 44, kRight = 8, kTop = 14, kBottom = 34;
 
     void find_ranges() {
@@ -179,6 +215,7 @@ private:
     double flop_;
     std::vector<Ceiling> compute_, memory_;
     std::vector<Point> points_;
+    std::vector<std::string> used_;  ///< types that the launch computes in
     double low_x_ = 0, high_x_ = 0, low_y_ = 0, high_y_ = 0, width_ = 0;
 };
 
@@ -196,8 +233,9 @@ std::string roofline(const Answer& a, const machine::Machine* machine) {
             table);
     }
     return fmt::format(
-        "<figure><div class=wide>{}</div><div class=narrow>{}</div>{}<figcaption>{}</figcaption></figure>{}",
-        picture.svg(kWidePicture), picture.svg(kNarrowPicture), picture.key(), picture.caption(), table);
+        "{}<figure><div class=wide>{}</div><div class=narrow>{}</div>{}<figcaption>{}</figcaption></figure>{}",
+        picture.finding(), picture.svg(kWidePicture), picture.svg(kNarrowPicture), picture.key(), picture.caption(),
+        table);
 }
 
 }  // namespace gputomo::pages

@@ -1,13 +1,16 @@
 // The page of an answer: what has to be on it, what must not, and pages of answers that lack most of it.
 #include "pages/answer_page.hpp"
+
 #include "answer/predict.hpp"
 #include "machine/json.hpp"
+#include "pages/parts.hpp"
 #include "sim/completion.hpp"
 #include "units/file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <regex>
 #include <set>
 #include <string>
@@ -84,6 +87,49 @@ TEST(AnswerPage, RooflineHasTheCeilingsOfTheDescription) {
     EXPECT_THAT(with,
                 AllOf(HasSubstr("<li>L2 from DRAM: "), HasSubstr("<li>f64: 33.5 TFLOP/s"), HasSubstr("<li>f32: ")));
     EXPECT_THAT(without, AllOf(HasSubstr("<li>f32: "), Not(HasSubstr("<li>f64: "))));
+    EXPECT_THAT(with, AllOf(HasSubstr("FP16 tensor (wgmma): 1.07 PFLOP/s"), HasSubstr("FP16 tensor (mma): 714 TFLOP/s"),
+                            HasSubstr("TF32 tensor (wgmma): ")))
+        << "also of units that the launch does not use";
+    EXPECT_THAT(without, Not(HasSubstr("tensor")));
+}
+
+TEST(AnswerPage, PicturesSayWhatTheyShow) {
+    const auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json");
+    const auto html = answer_html(predicted_answer(), {.machine = &machine});
+    const auto& launch = predicted_answer();
+    EXPECT_EQ(count_of(html, "<p class=finding>"), 6U) << "time, stalls, instructions, roofline, memory and timeline";
+    EXPECT_THAT(html, HasSubstr("alone would take "));
+    EXPECT_THAT(html, HasSubstr(" of its nearest ceiling, "));
+    EXPECT_THAT(html, HasSubstr(">cycles from the start of the launch<"));
+    ASSERT_TRUE(launch.work.l2_read_bytes);
+    const auto rate = std::ranges::find(launch.byte_rates, "L1 from L2", &answer::Rate::what);
+    ASSERT_NE(rate, launch.byte_rates.end());
+    EXPECT_THAT(html, HasSubstr(">" + quantity(*launch.work.l2_read_bytes, "B") + "<"));
+    EXPECT_THAT(html, HasSubstr(">" + quantity(rate->per_second, "B/s") + ", " +
+                                percent(rate->per_second / *rate->ceiling) + "<"));
+}
+
+TEST(AnswerPage, SmallSharesAreNotZero) {
+    EXPECT_EQ(percent(0.42), "42%");
+    EXPECT_EQ(percent(0.004), "0.4%");
+    EXPECT_EQ(percent(0.00004), "below 0.1%");
+    EXPECT_EQ(percent(0), "0%");
+}
+
+TEST(AnswerPage, SensitivityAndResultsAreShownWhereTheyWereAskedFor) {
+    auto answer = predicted_answer();
+    EXPECT_THAT(answer_html(answer, {}), AllOf(Not(HasSubstr("id='sensitivity'")), Not(HasSubstr("id='results'"))));
+    answer.sensitivity = {{{.path = "caches.<l1>.latency",
+                            .value = "32 cycles",
+                            .evidence = "measured",
+                            .larger_cycles = 1.05 * answer.time.cycles,
+                            .smaller_cycles = 0.95 * answer.time.cycles,
+                            .elasticity = 0.5}}};
+    answer.differences.emplace(1);
+    const auto html = answer_html(answer, {});
+    EXPECT_THAT(html, AllOf(HasSubstr("It depends most on caches.&lt;l1&gt;.latency"),
+                            HasSubstr("+5.0%; 32 cycles, measured"), HasSubstr("1 buffer differs from what")));
+    EXPECT_EQ(unbalanced(html), "");
 }
 
 TEST(AnswerPage, TextOfOthersIsEscaped) {
