@@ -17,7 +17,7 @@ using report::escaped;
 
 constexpr double kWidth = 340, kBoxHeight = 44, kGap = 66, kLeft = 20, kBoxWidth = 300;
 /// Where arrows up and down are: what is read goes up, what is written goes down.
-constexpr double kUp = 140, kDown = 200;
+constexpr double kUp = 145, kDown = 185;
 
 /// Bytes on a way, and what share of the way's ceiling their rate is.
 struct Way {

@@ -47,10 +47,9 @@ std::string total_card(const Facts& facts, const machine::Machine& machine, cons
         const auto parts = fmt::format("{} in all: {} partitions", shown_name(key), cache.partitions.value);
         if (const auto all = bytes_in_all(page.traces, key))
             return card(path, range_text((*all)[0], (*all)[1], machine::Unit::bytes), parts);
-        if (const auto one = facts.number(fmt::format("caches.{}.capacity", key)))
-            return card(
-                path, "about " + number_text(*one * static_cast<double>(cache.partitions.value), machine::Unit::bytes),
-                parts + ", of which one SM fills one");
+        if (const auto least = least_in_all(facts, key))
+            return card(path, "at least " + number_text(*least, machine::Unit::bytes),
+                        parts + ", of which an SM fills its own");
     }
     return {};
 }
@@ -110,6 +109,8 @@ std::string cards(const Facts& facts, const machine::Machine& machine, const Pag
         std::string label(headline.label);
         if (headline.path == "caches.l1.capacity" && facts.text("shared.unified_cache") == "l1")
             label += ", without shared memory";
+        if (headline.path == "caches.l2.capacity" && facts.number("caches.l2.partitions").value_or(1) > 1)
+            label += ", as one SM sees it";
         out += card(headline.path, leaf_text(*leaf), label, was(before == nullptr ? "" : before->text(headline.path)));
         if (headline.path == "caches.l2.capacity") out += total_card(facts, machine, page);
     }

@@ -233,8 +233,8 @@ private:
     void add_total(Box& box, const std::string& key, double partitions) const {
         if (const auto all = bytes_in_all(traces_, key))
             box.lines.push_back(range_text((*all)[0], (*all)[1], machine::Unit::bytes) + " in all");
-        else if (const auto one = facts_.number(fmt::format("caches.{}.capacity", key)))
-            box.lines.push_back("about " + number_text(*one * partitions, machine::Unit::bytes) + " in all");
+        else if (const auto least = least_in_all(facts_, key))
+            box.lines.push_back("at least " + number_text(*least, machine::Unit::bytes) + " in all");
         box.lines.push_back(fmt::format("{:.0f} partitions", partitions));
         line(box, fmt::format("caches.{}.far_latency", key), "far one: ");
     }

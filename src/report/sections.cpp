@@ -38,7 +38,7 @@ constexpr Gist kGists[] = {
     {"shared", "banks", "shared.banks"},
     {"caches", "L1", "caches.l1.capacity"},
     {"caches", "latency", "caches.l1.latency"},
-    {"caches", "L2 as one SM sees it", "caches.l2.capacity"},
+    {"caches", "L2", "caches.l2.capacity"},
     {"caches", "latency", "caches.l2.latency"},
     {"translation", "first TLB reaches", "tlbs.global_l1.reach"},
     {"translation", "a miss adds", "tlbs.global_l1.miss_penalty"},

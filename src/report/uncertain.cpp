@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -11,7 +11,8 @@ namespace {
 
 using Open = std::vector<const machine::NamedLeaf*>;
 
-/// Undecided leaves by what they belong to, in the order of the description.
+/// Undecided leaves by what they belong to, in the order of the description. Operations come last, because they are
+/// many and alike.
 std::vector<std::pair<std::string, Open>> open_leaves(const Facts& facts) {
     std::vector<std::pair<std::string, Open>> groups;
     for (const auto& leaf : facts.all()) {
@@ -19,6 +20,7 @@ std::vector<std::pair<std::string, Open>> open_leaves(const Facts& facts) {
         if (groups.empty() || groups.back().first != owner_of(leaf)) groups.push_back({owner_of(leaf), {}});
         groups.back().second.push_back(&leaf);
     }
+    std::ranges::stable_partition(groups, [](const auto& group) { return !group.first.starts_with("operations["); });
     return groups;
 }
 
@@ -44,15 +46,14 @@ std::string uncertain(const Facts& facts, const Page& page) {
     for (const auto& [owner, leaves] : groups) count += leaves.size();
     std::string out = "<section id=uncertain><h3>What is uncertain</h3>";
     if (count > 0) {
-        out += fmt::format("<p>{} of {} values are undecided", count, facts.all().size());
         std::string names;
-        constexpr std::size_t kNamed = 4;
+        constexpr std::size_t kNamed = 3;
         for (std::size_t i = 0; i < std::min(kNamed, groups.size()); ++i)
-            names += fmt::format("{}{}", i == 0 ? ", of " : ", ", escaped(groups[i].first));
-        out += names + (groups.size() > kNamed ? fmt::format(" and {} more", groups.size() - kNamed) : "");
-        out +=
-            fmt::format(". Each shows what is left.</p><details><summary>All {} undecided values</summary>{}</details>",
-                        count, listed(groups));
+            names += fmt::format("{}{}", i == 0 ? "" : ", ", escaped(groups[i].first));
+        out += fmt::format(
+            "<p>{} of {} values are undecided: {}{}.</p><details><summary>What is left of each</summary>{}</details>",
+            count, facts.all().size(), names,
+            groups.size() > kNamed ? fmt::format(" and {} more things", groups.size() - kNamed) : "", listed(groups));
     }
     if (!page.warnings.empty()) {
         out += fmt::format("<details class=warns><summary>{} warning{} of the scan</summary>", page.warnings.size(),

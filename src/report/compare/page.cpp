@@ -99,7 +99,7 @@ std::string differences(const std::pair<std::string, const machine::Machine*>& g
     if (rows.empty()) return {};
     return fmt::format(
         "<details class=part id=earlier><summary><h2>Changes since {}</h2><span>{} of {} values that are known of "
-        "both differ</span></summary><p class=m>It is a GPU of the generation before.</p>{}</details>",
+        "both differ</span></summary><p class=m>a GPU of the generation before</p>{}</details>",
         escaped(earlier.first), rows.size(), all, comparison_table(rows, columns));
 }
 

@@ -17,7 +17,7 @@ constexpr Headline kHeadlines[] = {
     {kGlobalCaches, "caches of global loads"},
     {"caches.l1.capacity", "L1 capacity"},
     {"caches.l1.latency", "L1 latency"},
-    {"caches.l2.capacity", "L2 capacity, as one SM sees it"},
+    {"caches.l2.capacity", "L2 capacity"},
     {"caches.l2.latency", "L2 latency"},
     {"paths.global.memory_latency", "DRAM latency"},
     {"memory.read_bandwidth", "DRAM read bandwidth"},

@@ -127,6 +127,14 @@ std::optional<std::array<double, 2>> bytes_in_all(const std::vector<results::Tra
     return std::array{*most_served, *least_not};
 }
 
+std::optional<double> least_in_all(const Facts& facts, const std::string& key) {
+    const auto path = fmt::format("caches.{}.capacity", key);
+    const auto capacity = facts.number(path), partitions = facts.number(fmt::format("caches.{}.partitions", key));
+    if (!capacity || !partitions || *partitions < 2) return std::nullopt;
+    const auto& interval = facts.find(path)->leaf.provenance.interval;
+    return *partitions * (interval ? (*interval)[0] : *capacity);
+}
+
 std::optional<double> bytes_of_tags(const Facts& facts, std::string_view path) {
     const auto of = [&](std::string_view leaf) { return facts.number(fmt::format("{}{}", path, leaf)); };
     const auto ways = of("ways"), sets = of("sets"), line = of("line");

@@ -14,8 +14,8 @@ namespace gputomo::report {
 
 /// The key of the cache that this one is drawn as: its own, unless another path leads to the same storage.
 ///
-/// A first cache is that of global loads if capacity, line, ways and sets are the same. A last cache whose size has no
-/// upper bound is the one that all SMs share on the path of global loads, if it is at least as far away.
+/// A first cache is that of global loads if capacity, line, ways and sets are the same. A last cache without an upper
+/// bound of its size is the one of global loads that all SMs share, if it is at least as far away.
 [[nodiscard]] std::string storage_of(const machine::Machine& machine, const std::string& key);
 
 /// Keys of the other caches that are the same storage as `key`.
@@ -33,6 +33,10 @@ struct Scope {
 /// that an SM's own partition lacks come from another one until the array exceeds all. nullopt without such a trace.
 [[nodiscard]] std::optional<std::array<double, 2>> bytes_in_all(const std::vector<results::Trace>& traces,
                                                                 const std::string& key);
+
+/// The least that a cache with partitions holds in all, where only what an SM sees is known: each partition keeps at
+/// least what the loads of one SM find. nullopt without partitions or capacity.
+[[nodiscard]] std::optional<double> least_in_all(const Facts& facts, const std::string& key);
 
 /// Ways times sets times the line of the cache with this path, "caches.l1.". Caches may have more tags than data.
 [[nodiscard]] std::optional<double> bytes_of_tags(const Facts& facts, std::string_view path);
