@@ -82,8 +82,8 @@ std::string stall_finding(const Answer& a) {
     const auto main = answer::main_stall(cycles);
     const double all = costs::sum_of(cycles);
     if (!main || all <= 0) return {};
-    return fmt::format("{}: {} of the cycles of warps, {}", name_of(*main), percent(share_of(cycles, *main, all)),
-                       meaning_of(*main));
+    return fmt::format("A warp spends {} of its cycles on {}: {}", percent(share_of(cycles, *main, all)),
+                       name_of(*main), meaning_of(*main));
 }
 
 std::string instruction_finding(const Answer& a) {

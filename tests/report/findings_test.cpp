@@ -65,6 +65,18 @@ TEST(Findings, RatesAreSaidByTheirPeakAndWhereTheyReachIt) {
     EXPECT_EQ(finding.marks[1].at, 40);
 }
 
+TEST(Findings, TheEndOfAllPartitionsIsMarked) {
+    auto overfill = chart("caches/l2_overfill", {"size", "bytes", {1 << 20, 2 << 20, 4 << 20, 5 << 20, 7 << 20}},
+                          {"misses", "percent", {0, 0, 100, 100, 100}});
+    overfill.columns.push_back({"served_nearer_than_memory", "percent", {0, 0, 50, 50, 0}});
+    const auto finding = found(overfill);
+    EXPECT_EQ(finding.title,
+              "L2: half of the loads miss at 3 MiB, none at 2 MiB; another partition serves misses up to 5 "
+              "MiB");
+    ASSERT_EQ(finding.marks.size(), 2U);
+    EXPECT_EQ(finding.marks[1].at, 5 << 20);
+}
+
 TEST(Findings, OneWarpIsSingular) {
     const auto finding = found(chart("outstanding/memory_loads_of_1_warps", {"loads", "count", {1, 64}},
                                      {"complete", "cycles", {300, 700}}, "Loads of each of 1 warps"));

@@ -1,6 +1,7 @@
 #include "report/findings/known_charts.hpp"
 
 #include "report/findings/curve.hpp"
+#include "report/parts/storages.hpp"
 #include "report/plot/series.hpp"
 
 #include <fmt/format.h>
@@ -98,9 +99,14 @@ Finding overfill(const Chart& c) {
     if (!half)
         return {.title =
                     fmt::format("{} still serves most loads of {}", name, amount(misses.last().first, misses.x()))};
-    return {.title = fmt::format("{}: half of the loads miss at {}{}", name, amount(*half, misses.x()),
-                                 some ? ", none at " + amount(*some, misses.x()) : ""),
-            .marks = {{x, *half, fmt::format("half miss: {}", amount(*half, misses.x()))}}};
+    Finding found{.title = fmt::format("{}: half of the loads miss at {}{}", name, amount(*half, misses.x()),
+                                       some ? ", none at " + amount(*some, misses.x()) : ""),
+                  .marks = {{x, *half, fmt::format("half miss: {}", amount(*half, misses.x()))}}};
+    if (const auto all = bytes_in_all(c.trace)) {
+        found.title += fmt::format("; another partition serves misses up to {}", amount((*all)[0], misses.x()));
+        found.marks.push_back({x, (*all)[0], fmt::format("in all: {}", amount((*all)[0], misses.x()))});
+    }
+    return found;
 }
 
 Finding memory_by_sm(const Chart& c) {

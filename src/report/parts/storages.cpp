@@ -107,14 +107,12 @@ Scope scope_of(const Machine& machine, const std::string& key) {
     return is_first(machine, key) ? Scope{"sm", false} : Scope{};
 }
 
-std::optional<std::array<double, 2>> bytes_in_all(const std::vector<results::Trace>& traces, const std::string& key) {
+std::optional<std::array<double, 2>> bytes_in_all(const results::Trace& overfill) {
     /// Percent of the loads. Only sizes at which kMissing or more miss in the near partition say something. There,
     /// another partition serves more than kServed while it has the lines, and less than kOutliers afterwards.
     constexpr double kMissing = 50, kServed = 25, kOutliers = 5;
-    const auto trace = std::ranges::find(traces, fmt::format("caches/{}_overfill", key), &results::Trace::name);
-    if (trace == traces.end()) return std::nullopt;
-    const auto *size = trace->column("size"), *misses = trace->column("misses"),
-               *nearer = trace->column("served_nearer_than_memory");
+    const auto *size = overfill.column("size"), *misses = overfill.column("misses"),
+               *nearer = overfill.column("served_nearer_than_memory");
     if (size == nullptr || misses == nullptr || nearer == nullptr) return std::nullopt;
     std::optional<double> most_served, least_not;
     for (std::size_t i = 0; i < size->values.size(); ++i) {
@@ -125,6 +123,11 @@ std::optional<std::array<double, 2>> bytes_in_all(const std::vector<results::Tra
     }
     if (!most_served || !least_not || *most_served >= *least_not) return std::nullopt;
     return std::array{*most_served, *least_not};
+}
+
+std::optional<std::array<double, 2>> bytes_in_all(const std::vector<results::Trace>& traces, const std::string& key) {
+    const auto trace = std::ranges::find(traces, fmt::format("caches/{}_overfill", key), &results::Trace::name);
+    return trace == traces.end() ? std::nullopt : bytes_in_all(*trace);
 }
 
 std::optional<double> least_in_all(const Facts& facts, const std::string& key) {

@@ -33,6 +33,7 @@ struct Scope {
 /// that an SM's own partition lacks come from another one until the array exceeds all. nullopt without such a trace.
 [[nodiscard]] std::optional<std::array<double, 2>> bytes_in_all(const std::vector<results::Trace>& traces,
                                                                 const std::string& key);
+[[nodiscard]] std::optional<std::array<double, 2>> bytes_in_all(const results::Trace& overfill);
 
 /// The least that a cache with partitions holds in all, where only what an SM sees is known: each partition keeps at
 /// least what the loads of one SM find. nullopt without partitions or capacity.
