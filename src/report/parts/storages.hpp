@@ -35,8 +35,8 @@ struct Scope {
                                                                 const std::string& key);
 [[nodiscard]] std::optional<std::array<double, 2>> bytes_in_all(const results::Trace& overfill);
 
-/// The least that a cache with partitions holds in all, where only what an SM sees is known: each partition keeps at
-/// least what the loads of one SM find. nullopt without partitions or capacity.
+/// The least that a cache with partitions holds in all, because each partition keeps at least what one SM's loads find.
+/// nullopt without partitions or capacity.
 [[nodiscard]] std::optional<double> least_in_all(const Facts& facts, const std::string& key);
 
 /// Ways times sets times the line of the cache with this path, "caches.l1.". Caches may have more tags than data.
