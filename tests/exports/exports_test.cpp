@@ -8,10 +8,12 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace gputomo::exports {
 namespace {
@@ -44,35 +46,55 @@ machine::Machine made_up() {
     return m;
 }
 
-/// The options and their values as the simulator reads the file, without comments and the device's name.
+/// The options and their values as the simulator reads the file: what follows # is a comment, and all words of a line
+/// after its option are its value.
 std::map<std::string, std::string> options(const std::string& text) {
     std::map<std::string, std::string> found;
     std::istringstream in(text);
     for (std::string line; std::getline(in, line);) {
-        if (line.empty() || line[0] == '#' || line.starts_with("Device Name = ")) continue;
+        line = line.substr(0, line.find('#'));
+        if (line.empty()) continue;
         const auto space = line.find(' ');
         EXPECT_EQ(line[0], '-') << line;
         EXPECT_NE(space, std::string::npos) << line;
+        EXPECT_EQ(line.find(' ', space + 1), std::string::npos) << "a second value: " << line;
         EXPECT_TRUE(found.emplace(line.substr(0, space), line.substr(space + 1)).second) << "twice: " << line;
     }
     return found;
 }
 
-TEST(AccelSim, LatenciesAreDifferencesBetweenLevels) {
+std::vector<int> numbers(const std::string& list) {
+    std::vector<int> found;
+    std::istringstream in(list);
+    for (std::string number; std::getline(in, number, ',');) found.push_back(std::stoi(number));
+    return found;
+}
+
+std::vector<std::string> shipped() {
+    std::vector<std::string> files;
+    for (const auto& file : std::filesystem::directory_iterator(GPUTOMO_SOURCE_DIR "/machines"))
+        files.push_back(file.path());
+    return files;
+}
+
+TEST(AccelSim, LatenciesAreDifferencesBetweenLevelsLessWhatTheSimulatorAdds) {
     const auto found = options(accel_sim(made_up()));
-    EXPECT_EQ(found.at("-gpgpu_l1_latency"), "37");
-    EXPECT_EQ(found.at("-gpgpu_l2_rop_latency"), "214");
-    EXPECT_EQ(found.at("-dram_latency"), "366");
+    EXPECT_EQ(found.at("-gpgpu_l1_latency"), "33");       // 37 - 4
+    EXPECT_EQ(found.at("-gpgpu_l2_rop_latency"), "209");  // 251 - 37 - 5
+    EXPECT_EQ(found.at("-dram_latency"), "364");          // 617 - 251 - 2
 }
 
 TEST(AccelSim, WritesCachesInTheSimulatorsFormat) {
     const auto found = options(accel_sim(made_up()));
     EXPECT_EQ(found.at("-gpgpu_cache:dl1"), "S:8:128:12,F:T:m:L:X,A:77:5,16:0,32");
-    EXPECT_EQ(found.at("-gpgpu_cache:dl2"), "N:256:64:10,L:B:m:L:L,A:90:3,16:0,32");
+    EXPECT_EQ(found.at("-gpgpu_cache:dl2"), "N:128:64:10,L:B:m:L:L,A:90:3,32:0,32") << "of one of 12 slices";
+    EXPECT_EQ(found.at("-gpgpu_n_mem"), "6");
+    EXPECT_EQ(found.at("-gpgpu_memory_partition_indexing"), "0") << "12 slices have no polynomial";
 }
 
 TEST(AccelSim, AnUnsupportedPolicyHasAComment) {
-    EXPECT_THAT(accel_sim(made_up()), HasSubstr("# the simulator has no policy 'tree-plru'; LRU stands in its place"));
+    EXPECT_THAT(accel_sim(made_up()),
+                HasSubstr("# assumed: the simulator has no policy 'tree-plru'; LRU stands in its place"));
 }
 
 TEST(AccelSim, InitiationIntervalIsWarpSizeOverLanesOfAScheduler) {
@@ -81,27 +103,130 @@ TEST(AccelSim, InitiationIntervalIsWarpSizeOverLanesOfAScheduler) {
 
 TEST(AccelSim, AnOptionWithAMissingLeafIsLeftOutWithAComment) {
     auto machine = made_up();
-    machine.caches["near"].outstanding_merge = {};
+    machine.caches["near"].latency = {};
     const auto text = accel_sim(machine);
-    EXPECT_FALSE(options(text).contains("-gpgpu_cache:dl1"));
-    EXPECT_THAT(text, HasSubstr("# -gpgpu_cache:dl1 is left out: caches.near.outstanding_merge not known"));
+    EXPECT_FALSE(options(text).contains("-gpgpu_l1_latency"));
+    EXPECT_THAT(text, HasSubstr("# -gpgpu_l1_latency is left out, so that the simulator's own value holds: "
+                                "caches.near.latency not known"));
 }
 
 TEST(AccelSim, TheGtx280ComesWithItsSources) {
     const auto text = accel_sim(gtx280());
     const auto found = options(text);
-    EXPECT_TRUE(text.starts_with("Device Name = GeForce GTX 280\n"));
-    EXPECT_EQ(found.at("-gpgpu_smem_latency"), "38");
-    EXPECT_EQ(found.at("-dram_latency"), "440");
+    EXPECT_EQ(found.at("-gpgpu_n_clusters"), "30");
+    EXPECT_EQ(found.at("-gpgpu_n_cores_per_cluster"), "1") << "or the simulator has three SMs for each";
     EXPECT_EQ(found.at("-gpgpu_shader_core_pipeline"), "1024:32");
-    EXPECT_EQ(found.at("-trace_opcode_latency_initiation_dp"), "48,32");
+    EXPECT_EQ(found.at("-trace_opcode_latency_initiation_dp"), "43,32");
+    EXPECT_EQ(found.at("-gpgpu_cache:dl1"), "none");
+    EXPECT_EQ(found.at("-gpgpu_cache:dl2"), "none");
     EXPECT_FALSE(found.contains("-gpgpu_l1_latency"));
-    EXPECT_THAT(text, HasSubstr("# shared.latency = 38: Wong 2010, IV-F\n-gpgpu_smem_latency 38\n"));
-    EXPECT_THAT(text, Not(HasSubstr("\n-gpgpu_cache:dl1")));
-    EXPECT_THAT(
-        text,
-        HasSubstr("# topology.warp_size = 32: Wong 2010, Table I\n# issue.schedulers_per_sm = 1: Volkov 2016, Table "
-                  "2.6\n-trace_opcode_latency_initiation_sfu 28,16\n"));
+    EXPECT_THAT(text, HasSubstr("# cited: shared.latency = 38: Wong 2010, IV-F\n"
+                                "# deduced: less the 5 cycles that the simulator adds, but at least 1\n"
+                                "-gpgpu_smem_latency 33\n"));
+    EXPECT_THAT(text, HasSubstr("# cited: topology.warp_size = 32: Wong 2010, Table I\n"));
+}
+
+/// Rules of the simulator's parser and of what it asserts: each was met in a run of it.
+TEST(AccelSim, EveryShippedDescriptionKeepsToTheRulesOfTheSimulator) {
+    for (const auto& file : shipped()) {
+        SCOPED_TRACE(file);
+        const auto text = accel_sim(machine::load(file));
+        const auto found = options(text);
+        for (const char* cache : {"-gpgpu_cache:il1", "-gpgpu_tex_cache:l1", "-gpgpu_const_cache:l1"})
+            EXPECT_TRUE(found.contains(cache)) << "its default is in an older format, which the parser refuses";
+        if (const auto list = found.find("-ptx_opcode_latency_int"); list != found.end()) {
+            EXPECT_EQ(numbers(list->second).size(), 6U) << "ADD, MAX, MUL, MAD, DIV, SHFL";
+        }
+        for (const auto& [key, value] : found) {
+            if (!key.starts_with("-trace_opcode_latency_initiation")) continue;
+            const auto pair = numbers(value);
+            ASSERT_EQ(pair.size(), 2U) << key;
+            // The simulator takes their difference as the place in the pipeline where an instruction starts.
+            EXPECT_GE(pair[0], pair[1]) << key;
+            EXPECT_GE(pair[1], 1) << key;
+        }
+        // A pipeline has to be as long as the latency of any instruction in it.
+        const auto longest = [&](const char* key, std::size_t at) {
+            return found.contains(key) ? numbers(found.at(key)).at(at) : 0;
+        };
+        if (found.contains("-trace_opcode_latency_initiation_sp") && found.contains("-ptx_opcode_latency_fp")) {
+            EXPECT_LE(numbers(found.at("-trace_opcode_latency_initiation_sp"))[0],
+                      longest("-ptx_opcode_latency_fp", 1));
+        }
+        if (found.contains("-trace_opcode_latency_initiation_dp") && found.contains("-ptx_opcode_latency_dp")) {
+            EXPECT_LE(numbers(found.at("-trace_opcode_latency_initiation_dp"))[0],
+                      longest("-ptx_opcode_latency_dp", 1));
+        }
+        // Each line says from where its value is.
+        std::istringstream in(text);
+        std::string before;
+        for (std::string line; std::getline(in, line); before = line) {
+            if (!line.starts_with('-')) continue;
+            const auto colon = before.find(':');
+            EXPECT_THAT(before.substr(0, colon), testing::AnyOf("# measured", "# cited", "# deduced", "# assumed"))
+                << line;
+        }
+    }
+}
+
+TEST(AccelSim, GpgpuSimKnowsNoOptionsOfTraces) {
+    const auto of_traces = options(accel_sim(made_up())), without = options(gpgpu_sim(made_up()));
+    for (const auto& [key, value] : without) {
+        EXPECT_EQ(of_traces.at(key), value);
+        EXPECT_FALSE(key.starts_with("-trace")) << key;
+    }
+    EXPECT_TRUE(of_traces.contains("-trace_opcode_latency_initiation_sfu"));
+}
+
+TEST(LlmCompass, HasTheFieldsOfItsTemplate) {
+    const auto file = json::parse(llmcompass(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")));
+    const auto& device = file.at("device");
+    const auto& chiplet = device.at("compute_chiplet");
+    EXPECT_EQ(chiplet.at("core_count"), 132);
+    EXPECT_EQ(chiplet.at("core").at("sublane_count"), 4);
+    // 128 multiply-adds of 32 bits a cycle, of four sublanes of 32 lanes.
+    EXPECT_EQ(chiplet.at("core").at("vector_unit").at("flop_per_cycle"), 2);
+    const auto& io = device.at("io");
+    const double bytes = io.at("memory_channel_active_count").get<double>() *
+                         io.at("pin_count_per_channel").get<double>() * io.at("bandwidth_per_pin_bit").get<double>() /
+                         8;
+    EXPECT_NEAR(bytes / 1e9, 4656, 1);
+    EXPECT_NEAR(io.at("global_buffer_MB"), 55.3, 0.1) << "both partitions of the L2";
+    for (const char* key : {"link", "link_count_per_device", "topology"})
+        EXPECT_TRUE(file.at("interconnect").contains(key)) << key;
+    EXPECT_THAT(file.at("_origin").at("frequency_Hz").at(0), HasSubstr("measured: clock.sm_mhz"));
+}
+
+TEST(LlmCompass, WhatIsNotKnownIsNull) {
+    const auto file = json::parse(llmcompass(machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx980.json")));
+    EXPECT_TRUE(file.at("device").at("memory").at("total_capacity_GB").is_null());
+    EXPECT_TRUE(file.at("device").at("compute_chiplet").at("core").at("systolic_array").at("array_width").is_null())
+        << "it has no tensor cores";
+    EXPECT_THAT(file.at("_origin").at("memory.total_capacity_GB").at(0), HasSubstr("does not know memory.capacity"));
+    EXPECT_EQ(file.at("device").at("compute_chiplet").at("core_count"), 16);
+}
+
+TEST(TileLang, HasTheFieldsOfItsCarver) {
+    const auto file = json::parse(tilelang(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")));
+    const auto& fields = file.at("fields");
+    EXPECT_EQ(fields.at("compute_max_core"), 132);
+    EXPECT_EQ(fields.at("smem_cap"), 232448);
+    EXPECT_EQ(fields.at("compute_capability"), "90");
+    EXPECT_EQ(fields.at("bandwidth"), json({4656, 33480}));
+    EXPECT_THAT(file.at("origin").at("smem_cap").at(0), HasSubstr("measured: shared.max_per_block"));
+}
+
+TEST(Roofline, HasTheCeilingsThatAreKnown) {
+    std::map<std::string, double> ceilings;
+    const auto file = json::parse(roofline(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")));
+    for (const auto& ceiling : file.at("ceilings")) {
+        ceilings[ceiling.at("name")] = ceiling.at("value");
+        EXPECT_FALSE(ceiling.at("origin").empty());
+    }
+    EXPECT_NEAR(ceilings.at("FP32 multiply-add"), 67e12, 1e12);
+    EXPECT_NEAR(ceilings.at("DRAM, read"), 4.656e12, 1e9);
+    EXPECT_NEAR(ceilings.at("products of halves by warps (mma.sync)"), 714e12, 2e12);
+    EXPECT_TRUE(json::parse(roofline({})).at("ceilings").empty()) << "what is not known has no ceiling of 0";
 }
 
 TEST(Flat, HasEveryLeafOfTheDescription) {
