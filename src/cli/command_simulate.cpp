@@ -8,8 +8,11 @@
 #include "cli/inputs/machines.hpp"
 #include "cli/inputs/set_leaves.hpp"
 #include "cli/options.hpp"
+#include "cli/terminal/exits.hpp"
 #include "cli/terminal/help.hpp"
+#include "cli/traces.hpp"
 #include "files/output_file.hpp"
+#include "launch/captured/captured_launch.hpp"
 #include "launch/placed_launch.hpp"
 #include "units/error.hpp"
 
@@ -28,7 +31,7 @@ namespace {
 
 struct SimulateOptions {
     LaunchOptions launch;
-    std::string device, code, tolerance, html, caches = "cold";
+    std::string device, code, tolerance, html, trace, caches = "cold";
     std::vector<std::string> dumps, set;
     std::uint64_t seed = 1;
     std::int64_t time_limit_ms = 60'000;
@@ -146,9 +149,38 @@ int simulate_file(const SimulateOptions& options) {
         print);
 }
 
+/// Writes traces in place of a simulation.
+int trace(const SimulateOptions& options) {
+    const bool of_capture = is_capture(options.launch.file);
+    if (options.code == "ptx") throw InputError("--trace: traces have machine code; expected --code sass or none");
+    const std::string device =
+        !options.device.empty() ? options.device : (of_capture ? kDefaultOfCaptures : kDefaultDevice);
+    DescriptionChanges changes{.set = options.set, .assumed = {}};
+    const auto gpu = open_simulated(device, options.seed, 0, &changes);
+    check_machine_code(*gpu, "--trace", "a --device of that compute capability, such as sim:h200");
+    const std::chrono::milliseconds limit(options.time_limit_ms);
+    if (!of_capture) {
+        const CodeOptions code{
+            .machine_code = true, .needed_by = "--trace", .otherwise = "give a cubin, or install the CUDA toolkit"};
+        const auto launch = launch_of_file(options.launch, code, *gpu);
+        TraceFolder folder(options.trace);
+        folder.add(launch, gpu->machine(), limit);
+        folder.finish();
+        return kDone;
+    }
+    const auto captured = capture::load(options.launch.file);
+    const auto named = named_launches(captured, options.launch);
+    TraceFolder folder(options.trace);
+    for (const auto number : named)
+        folder.add(launch::captured_launch(captured, captured.launches[number]), gpu->machine(), limit);
+    folder.finish();
+    return kDone;
+}
+
 int simulate(const SimulateOptions& options) {
     const bool of_capture = is_capture(options.launch.file);
     options.usage.check(of_capture ? kSimulatesCapture : kSimulatesFile);
+    if (!options.trace.empty()) return trace(options);
     check_page(options.html, inputs_of(options));
     return of_capture ? simulate_capture(options) : simulate_file(options);
 }
@@ -208,22 +240,25 @@ void add_simulate(CLI::App& parent, Action& action) {
     auto dump = add_launch_options(command, options);
     auto above = command.add_option("--sample-above", options->sample_above, kSampleAboveHelp);
     above.capture_default_str().excludes(check).excludes(dump);
-    command
-        .add_flag("--whole", options->whole,
-                  "simulate all blocks, as --check and --dump do, which need complete results")
-        .excludes(above);
-    command.add_option("--caches", options->caches, kCachesHelp).capture_default_str();
+    auto whole = command.add_flag("--whole", options->whole,
+                                  "simulate all blocks, as --check and --dump do, which need complete results");
+    whole.excludes(above);
+    auto caches = command.add_option("--caches", options->caches, kCachesHelp);
+    caches.capture_default_str();
     command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
     command
         .add_option("--time-limit", options->time_limit_ms,
                     "longest time that the simulation may take, in milliseconds of this computer's time")
         .capture_default_str()
         .positive();
-    command.add_flag("--json", options->json, "print JSON instead of text");
+    auto json = command.add_flag("--json", options->json, "print JSON instead of text");
     command.add_option("--set", options->set, kSetHelp).one_value_each();
-    command.add_option("--html", options->html, kHtmlHelp);
-    command.add_flag("--instructions", options->instructions, kInstructionsHelp);
-    command.add_flag("--explain", options->explain, kExplainHelp);
+    auto html = command.add_option("--html", options->html, kHtmlHelp);
+    auto instructions = command.add_flag("--instructions", options->instructions, kInstructionsHelp);
+    auto explain = command.add_flag("--explain", options->explain, kExplainHelp);
+    auto trace = command.add_option("--trace", options->trace, kTraceHelp);
+    for (const Option& answers : {check, dump, above, whole, caches, json, html, instructions, explain})
+        trace.excludes(answers);
     command.add_verbosity();
     command.runs(action, [options] { return simulate(*options); });
 }

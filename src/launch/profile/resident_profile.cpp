@@ -3,6 +3,7 @@
 #include "launch/profile/atomic_sectors.hpp"
 #include "launch/profile/grid_footprint.hpp"
 #include "launch/profile/recorder.hpp"
+#include "launch/profile/rough_clock.hpp"
 #include "launch/profile/saved_memory.hpp"
 #include "launch/profile/steps.hpp"
 #include "machine/cache_scope.hpp"
@@ -23,28 +24,6 @@ namespace gputomo::launch {
 namespace {
 
 using sim::machine_code::Observer;
-
-/// The rough clock that orders blocks. An instruction takes its stall count. One that reads global memory takes the
-/// latency of DRAM as well, or of the L2 where it is an atomic.
-std::vector<float> rough_cycles(const PreparedLaunch& prepared, const machine::Machine& machine) {
-    LaunchProfile costs;
-    costs.executed.resize(prepared.program().steps.size());
-    add_steps(prepared.program(), machine, costs);
-    const auto accesses = sim::machine_code::visible_accesses(prepared.program());
-    double memory = 0, l2 = 0;
-    if (const auto path = machine.paths.find("global"); path != machine.paths.end())
-        memory = static_cast<double>(path->second.memory_latency.value_or(0));
-    if (const auto* const cache = machine::shared_cache(machine, "global"); cache != nullptr)
-        l2 = static_cast<double>(cache->latency.value_or(0));
-    std::vector<float> cycles;
-    for (std::size_t i = 0; i < costs.steps.size(); ++i) {
-        double each = costs.steps[i].stall;
-        if (accesses.reads_global[i])
-            each += accesses.kind[i] == sim::machine_code::Visible::read ? memory : (l2 > 0 ? l2 : memory);
-        cycles.push_back(static_cast<float>(each));
-    }
-    return cycles;
-}
 
 /// A block that executes this many times the instructions of all recorded ones is worth recording, too.
 constexpr double kNotablyMore = 1.05;
@@ -170,7 +149,7 @@ ResidentOutcome profile_resident(const PreparedLaunch& prepared, const machine::
     const sim::machine_code::BlockOrder order{
         .sms = static_cast<std::uint64_t>(machine.topology.sms.value_or(1)),
         .blocks_of_sm = profile.resident_blocks,
-        .cycles = rough_cycles(prepared, machine),
+        .cycles = rough_cycles(prepared.program(), machine),
         .replacement = static_cast<double>(machine.launch.block_replacement.value_or(0))};
     sim::machine_code::Executed executed;
     const auto restore = [&] { profiler.saved().restore(); };
