@@ -9,10 +9,33 @@
 #include <span>
 
 namespace gputomo::answer {
+namespace {
+
+/// The newest compute capability whose machine code is executed.
+constexpr int kNewest = 90;
+
+/// Code runs on later GPUs of its generation.
+bool runs_on(int code, int gpu) { return code / 10 == gpu / 10 && code <= gpu; }
+
+}  // namespace
+
+int machine_code_for(int sm) { return sim::machine_code::executes(sm) ? sm : sm > kNewest ? kNewest : 0; }
+
+std::optional<std::string> code_of_another_gpu(const launch::Launch& launch, const machine::Machine& machine) {
+    if (!sass::is_cubin(launch.code)) return {};
+    const auto code = static_cast<int>(sass::Cubin(std::as_bytes(std::span(launch.code))).sm().value_or(0));
+    const auto gpu = static_cast<int>(10 * machine.identity.compute_capability_major.value_or(0) +
+                                      machine.identity.compute_capability_minor.value_or(0));
+    if (gpu == 0 || runs_on(code, gpu)) return {};
+    return fmt::format(
+        "the machine code is for sm_{}, which {} (sm_{}) does not execute: it stands in for what the compiler makes of "
+        "the kernel there, which may take another time",
+        code, machine.identity.name.value_or("this GPU"), gpu);
+}
 
 void check_machine_code(const device::Device& gpu, const std::string& where, std::string_view expected) {
     const int sm = gpu.ptx_target().sm;
-    if (!sim::machine_code::executes(sm))
+    if (machine_code_for(sm) == 0)
         throw InputError(
             fmt::format("{}: machine code is executed on compute capability 8.0, 8.6, 8.9 and 9.0 only, and {} has "
                         "{}.{}; expected {}",
@@ -22,7 +45,7 @@ void check_machine_code(const device::Device& gpu, const std::string& where, std
 void check_cubin(const device::Device& gpu, std::string_view cubin, const std::string& where) {
     const int of_gpu = gpu.ptx_target().sm;
     const int of_code = sass::Cubin(std::as_bytes(std::span(cubin))).sm().value_or(0);
-    if (of_code / 10 == of_gpu / 10 && of_code <= of_gpu) return;
+    if (const int expected = machine_code_for(of_gpu); runs_on(of_code, expected)) return;
     throw InputError(fmt::format(
         "{}: its machine code is for sm_{}, and {} has compute capability {}.{}; expected machine code for sm_{}, or "
         "PTX",

@@ -1,6 +1,7 @@
 #include "answer/predict.hpp"
 
 #include "answer/advice.hpp"
+#include "answer/fits.hpp"
 #include "answer/operations/flop.hpp"
 #include "answer/published_errors.hpp"
 #include "answer/rates.hpp"
@@ -205,6 +206,7 @@ Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sam
     if (auto decisive = launch::decisive_content(launch)) answer.warnings.push_back(*std::move(decisive));
     if (answer.advice) name_sources(*answer.advice, answer.instructions);
     for (auto& warning : warnings_of(gpu, answer.time.cycles)) answer.warnings.push_back(std::move(warning));
+    if (auto other = code_of_another_gpu(launch, gpu.machine)) answer.warnings.push_back(*std::move(other));
     if (!launch.not_proven.empty())
         answer.warnings.push_back("the reduction of the capture may have changed the launch: " + launch.not_proven);
     return answer;

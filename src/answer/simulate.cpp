@@ -1,5 +1,6 @@
 #include "answer/simulate.hpp"
 
+#include "answer/fits.hpp"
 #include "answer/published_errors.hpp"
 #include "answer/rates.hpp"
 #include "costs/atomic_units.hpp"
@@ -194,6 +195,7 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
     for (auto& assumption : assumptions_of(gpu)) answer.assumptions.push_back(std::move(assumption));
     if (auto decisive = launch::decisive_content(launch)) answer.warnings.push_back(*std::move(decisive));
     for (auto& warning : warnings_of(gpu, answer.time.cycles)) answer.warnings.push_back(std::move(warning));
+    if (auto other = code_of_another_gpu(launch, gpu.machine)) answer.warnings.push_back(*std::move(other));
     if (!launch.not_proven.empty())
         answer.warnings.push_back("the reduction of the capture may have changed the launch: " + launch.not_proven);
     if (request.compares_results) answer.differences = placed.compare(*launch.results, request.tolerance);

@@ -9,6 +9,7 @@
 #include "cli/inputs/machines.hpp"
 #include "cli/inputs/origin.hpp"
 #include "cli/inputs/set_leaves.hpp"
+#include "cli/machines_beside.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/help.hpp"
 #include "cli/terminal/messages.hpp"
@@ -17,6 +18,7 @@
 #include "compare/kernels/measurement.hpp"
 #include "compare/kernels/prediction_text.hpp"
 #include "files/output_file.hpp"
+#include "launch/captured/captured_launch.hpp"
 #include "machine/json.hpp"
 #include "predict/static/listing.hpp"
 #include "predict/static/prediction.hpp"
@@ -249,6 +251,44 @@ int predict_launches(const PredictOptions& options, bool of_capture) {
     return print_answer(launch_of_file(launch_of(options), code, *gpu), answer, print);
 }
 
+/// Predicts launches on several GPUs. PTX is compiled for each.
+int predict_on_each(const PredictOptions& options, bool of_capture, const std::vector<std::string>& machines) {
+    for (const auto& [given, name] : {std::pair{!options.html.empty(), "--html"},
+                                      {options.sensitivity, "--sensitivity"},
+                                      {options.instructions, "--instructions"},
+                                      {options.explain, "--explain"}})
+        if (given) throw InputError(fmt::format("{}: expected a single --machine, not {}", name, options.machine));
+    capture::Capture captured;
+    if (of_capture) captured = capture::load(options.file);
+    const ChosenCaches caches(options.caches.empty() ? "cold" : options.caches, of_capture ? &captured : nullptr);
+    return print_machines_beside(
+        machines,
+        [&](const std::string& machine) {
+            DescriptionChanges changes{.set = options.set, .assumed = {}};
+            const auto gpu = open_simulated(machine.starts_with("sim:") ? machine : "sim:" + machine,
+                                            options.measure.seed, 0, &changes);
+            check_machine_code(*gpu, "--machine " + machine, "such a GPU");
+            const launch::Sampling sampling{.seed = options.measure.seed,
+                                            .time_limit = std::chrono::milliseconds(options.time_limit_ms)};
+            std::vector<answer::Answer> answers;
+            const auto add = [&](const launch::Launch& launch) {
+                answers.push_back(answer::predict(launch, {gpu->machine(), machine}, sampling, caches.at_start(),
+                                                  answer::Advising::none));
+            };
+            if (!of_capture) {
+                const CodeOptions code{.machine_code = true,
+                                       .needed_by = "predict",
+                                       .otherwise = "give a cubin, or install the CUDA toolkit"};
+                add(launch_of_file(launch_of(options), code, *gpu));
+            } else {
+                for (const auto number : named_launches(captured, launch_of(options)))
+                    add(launch::captured_launch(captured, captured.launches[number]));
+            }
+            return answers;
+        },
+        options.json);
+}
+
 /// What the file is and how it is predicted: a bit of PredictOptions::usage.
 unsigned way_of(const PredictOptions& options) {
     if (!std::filesystem::exists(options.file) && !compare::workloads_named(options.file).empty()) return kBuiltIn;
@@ -281,6 +321,9 @@ int run_prediction(const PredictOptions& options) {
     if (options.reads_code && way == kOfLaunch)
         throw InputError(
             fmt::format("--static: {} is machine code; expected a PTX file or a listing of cuobjdump", options.file));
+    if (const auto machines = machine_names(options.machine);
+        machines.size() > 1 && (way == kOfCapture || way == kOfLaunch))
+        return predict_on_each(options, way == kOfCapture, machines);
     switch (way) {
         case kBuiltIn: return run_workloads(options, compare::workloads_named(options.file));
         case kOfCapture: return predict_launches(options, true);
@@ -377,7 +420,13 @@ void add_predict(CLI::App& parent, Action& action) {
         .add_option("--kernel", options->kernel,
                     "entry of the file; needed for files. Of a capture, the launches of this kernel")
         .only_for(options->usage, kLaunches | kOfCapture | kStatic);
-    command.add_option("--machine", options->machine, kMachineHelp).required();
+    command
+        .add_option(
+            "--machine", options->machine,
+            fmt::format("{}. Several with commas between them, such as a100,h100,h200, for the times of a launch "
+                        "side by side",
+                        kMachineHelp))
+        .required();
     command.add_flag("--json", options->json, "print JSON instead of text");
     command.add_option("--set", options->set, kSetHelp)
         .one_value_each()

@@ -1,6 +1,7 @@
 // A GPU known from its description: what fits it, and how work on it is ended.
 #include "answer/described_gpu.hpp"
 
+#include "answer/fits.hpp"
 #include "answer/predict.hpp"
 #include "answer/simulate.hpp"
 #include "machine/json.hpp"
@@ -100,6 +101,32 @@ TEST(DescribedGpu, RefusesWhatDoesNotFit) {
 
 TEST(DescribedGpu, NamesWhatADescriptionLacks) {
     EXPECT_THAT(refused_because([] { (void)DescribedGpu(machine::Machine{}, "empty.json"); }), HasSubstr("empty.json"));
+}
+
+TEST(DescribedGpu, SaysWhereADescriptionIsMostlyOfAnotherGpu) {
+    const DescribedGpu published(shipped("a100"), "a100");
+    EXPECT_THAT(warnings_of(published.gpu(), 1e6),
+                testing::ElementsAre(AllOf(HasSubstr("NVIDIA A100"), HasSubstr("from publications"),
+                                           HasSubstr("How far this one is off is not known"))));
+    EXPECT_THAT(warnings_of(published.gpu(), 3000), testing::Contains(HasSubstr("before and after the blocks")));
+    EXPECT_TRUE(warnings_of(h200_by_description().gpu(), 3000).empty()) << "it was scanned";
+}
+
+TEST(DescribedGpu, SaysWhereMachineCodeStandsInForItsOwn) {
+    const auto launch = copy_launch(1);  // sm_90
+    EXPECT_FALSE(code_of_another_gpu(launch, shipped("h200")));
+    EXPECT_THAT(code_of_another_gpu(launch, shipped("a100")).value_or(""),
+                AllOf(HasSubstr("for sm_90"), HasSubstr("A100"), HasSubstr("(sm_80) does not execute")));
+    const DescribedGpu newer(shipped("b200"), "b200");
+    EXPECT_NO_THROW(newer.check(launch, true)) << "its own encoding is not known, and Hopper's stands in for it";
+    const auto answer = predict(launch, newer.gpu(), {});
+    EXPECT_GT(answer.time.cycles, 0);
+    EXPECT_THAT(answer.warnings, testing::Contains(HasSubstr("NVIDIA B200 (sm_100) does not execute")));
+    const DescribedGpu older(shipped("a100"), "a100");
+    EXPECT_THAT(refused_because([&] { older.check(launch, true); }), HasSubstr("expected machine code for sm_80"));
+    EXPECT_EQ(machine_code_for(100), 90);
+    EXPECT_EQ(machine_code_for(89), 89);
+    EXPECT_EQ(machine_code_for(52), 0);
 }
 
 /// The scope of the caller, say of Python's signals, ends both ways to an answer. Nothing is left behind: the next

@@ -1,5 +1,6 @@
 #include "cli/inputs/launches.hpp"
 
+#include "answer/fits.hpp"
 #include "answer/program.hpp"
 #include "cli/inputs/machine_code.hpp"
 #include "cli/terminal/messages.hpp"
@@ -56,7 +57,7 @@ KernelCode kernel_code(const LaunchOptions& options, const CodeOptions& wanted, 
                             .extracted = is_extracted ? code : "",
                             .target_sm = parsed.target_sm,
                             .target_suffix = parsed.target_suffix},
-                           gpu.ptx_target().sm, wanted.needed_by, wanted.otherwise);
+                           answer::machine_code_for(gpu.ptx_target().sm), wanted.needed_by, wanted.otherwise);
     }
     return {std::move(code), std::move(signature)};
 }
