@@ -15,8 +15,8 @@ namespace gputomo::answer {
 /// The compute capability of the machine code that is executed for a GPU: its own. For one after 9.0, whose machine
 /// code is not known, it is 90: that code stands in for its own. 0 where there is none.
 [[nodiscard]] int machine_code_for(int sm);
-/// Says where the machine code of a launch is not what `machine` executes, so that the answer is about code that stands
-/// in for what the compiler would make. nullopt where it is executed there, and for PTX.
+/// A warning that the machine code of a launch is not what `machine` executes. It stands in for what the compiler would
+/// make. nullopt where it is executed there, and for PTX.
 [[nodiscard]] std::optional<std::string> code_of_another_gpu(const launch::Launch& launch,
                                                              const machine::Machine& machine);
 

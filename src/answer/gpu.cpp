@@ -17,7 +17,7 @@ namespace {
 constexpr double kDeciding = 0.2;
 /// Share of assumed values from which on a description is one of another GPU with a few values of this one.
 constexpr double kMostlyAssumed = 0.5;
-/// What a description says of a value that nobody measured on its GPU.
+/// The source of values that were not measured on the described GPU.
 constexpr std::string_view kAssumedSource = "assumed";
 
 /// Says so where most values are not of this GPU.

@@ -22,8 +22,7 @@ namespace {
 using machine::Machine;
 
 /// Cycles that the simulator adds to a latency on the way through a core: operands are collected, and results written
-/// back. Chains of dependent instructions, replayed with these options, take so much longer than the option says
-/// (docs/results/accel-sim.md).
+/// back. They are what chains of dependent instructions took beyond the option (docs/results/accel-sim.md).
 struct AddedCycles {
     std::int64_t arithmetic = 5;  ///< units of arithmetic, from one instruction to the one that uses its result
     std::int64_t shared = 5;      ///< loads from shared memory
@@ -196,10 +195,10 @@ std::string units(const Machine& machine) {
     cores.deduce("1 where each scheduler has registers of its own");
     out += cores.line(of_scheduler > 1 && partitions == of_scheduler ? 1 : 0);
     const bool is_new = machine.identity.compute_capability_major.value_or(0) >= kVolta;
-    out += assumed(machine, "-gpgpu_enable_specialized_operand_collector", is_new ? "0" : "1", kAsTested);
-    if (is_new)
-        for (const std::string_view part : {"num_units", "num_in_ports", "num_out_ports"})
-            out += assumed(machine, fmt::format("-gpgpu_operand_collector_{}_gen", part), "8", kAsTested);
+    // Without collectors for all units, instructions of some of them never start.
+    out += assumed(machine, "-gpgpu_enable_specialized_operand_collector", "0", kAsTested);
+    for (const std::string_view part : {"num_units", "num_in_ports", "num_out_ports"})
+        out += assumed(machine, fmt::format("-gpgpu_operand_collector_{}_gen", part), "8", kAsTested);
     Option banks(machine, "-gpgpu_num_reg_banks");
     const auto of_partition = banks.integer_or("topology.operand_banks", 2, "as on the GPUs where they were measured");
     const auto parts = banks.integer_or("topology.register_partitions", 1, "as nothing says otherwise");

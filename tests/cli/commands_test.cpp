@@ -104,7 +104,7 @@ TEST_F(Commands, ExportPrintsTheChosenFormat) {
     write_machine("m.json", R"("banks":{"value":48,"unit":"count","source":"made up"})");
     const auto accel = run({"export", "--to", "accel-sim", path("m.json")});
     EXPECT_EQ(accel.code, 0);
-    EXPECT_THAT(accel.out, HasSubstr("# shared.banks = 48: made up\n-gpgpu_shmem_num_banks 48\n"));
+    EXPECT_THAT(accel.out, HasSubstr("# cited: shared.banks = 48: made up\n-gpgpu_shmem_num_banks 48\n"));
     EXPECT_EQ(
         json::parse(run({"export", "--to", "flat", path("m.json")}).out).at("leaves").at("shared.banks").at("value"),
         48);

@@ -117,7 +117,8 @@ TEST_F(Manual, BashOffersCommandsOptionsAndWords) {
         << "bash has parted the word at the colon";
     EXPECT_THAT(offered("gputomo scan --only caches,dr"), ElementsAre("caches,dram_bandwidth"));
     EXPECT_THAT(offered("gputomo run scop"), ElementsAre("scopes"));
-    EXPECT_THAT(offered("gputomo export --to "), ElementsAre("accel-sim", "flat", "csv"));
+    EXPECT_THAT(offered("gputomo export --to "),
+                ElementsAre("accel-sim", "gpgpu-sim", "llmcompass", "tilelang", "roofline", "flat", "csv"));
     write("some_machine.json", "{}");
     EXPECT_THAT(offered("gputomo diff " + path("some_ma")), ElementsAre(path("some_machine.json")));
 }

@@ -145,6 +145,8 @@ TEST(AccelSim, EveryShippedDescriptionKeepsToTheRulesOfTheSimulator) {
             EXPECT_GE(pair[0], pair[1]) << key;
             EXPECT_GE(pair[1], 1) << key;
         }
+        EXPECT_EQ(found.at("-gpgpu_enable_specialized_operand_collector"), "0");
+        EXPECT_TRUE(found.contains("-gpgpu_operand_collector_num_units_gen")) << "or integer units get no operands";
         // A pipeline has to be as long as the latency of any instruction in it.
         const auto longest = [&](const char* key, std::size_t at) {
             return found.contains(key) ? numbers(found.at(key)).at(at) : 0;

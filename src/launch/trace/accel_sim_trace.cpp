@@ -190,7 +190,7 @@ public:
     void access(Space space, sim::machine_code::Access /*access*/, std::uint64_t offset,
                 std::uint64_t /*bytes*/) override {
         const auto* const form = program_.steps[step_].instruction.form;
-        // Of a copy from global to shared memory a trace has the global addresses.
+        // A copy from global to shared memory is traced with its global addresses.
         if (form != nullptr && form->facts->what == sass::Class::copy && space != Space::global) return;
         if (space == Space::constant || count_ == addresses_.size()) return;
         const bool generic = form != nullptr && form->facts->space == sass::MemorySpace::generic;
@@ -325,9 +325,19 @@ std::string trace_head(const sim::machine_code::MachineProgram& program,
     const int sm = options.release == AccelSimRelease::one ? std::min(program.sm, kNewestOfRelease1) : program.sm;
     const auto size = [](const device::Dim3& of) { return fmt::format("({},{},{})", of.x, of.y, of.z); };
     return fmt::format(
-        "-kernel name = {}\n-kernel id = {}\n-grid dim = {}\n-block dim = {}\n-shmem = {}\n-nregs = {}\n"
-        "-binary version = {}\n-cuda stream id = 0\n-shmem base_addr = {:#018x}\n-local mem base_addr = {:#018x}\n"
-        "-nvbit version = none, written by gputomo\n-accelsim tracer version = {}\n-enable lineinfo = 0\n\n"
+        "-kernel name = {}\n"
+        "-kernel id = {}\n"
+        "-grid dim = {}\n"
+        "-block dim = {}\n"
+        "-shmem = {}\n"
+        "-nregs = {}\n"
+        "-binary version = {}\n"
+        "-cuda stream id = 0\n"
+        "-shmem base_addr = {:#018x}\n"
+        "-local mem base_addr = {:#018x}\n"
+        "-nvbit version = none, written by gputomo\n"
+        "-accelsim tracer version = {}\n"
+        "-enable lineinfo = 0\n\n"
         "#traces format = PC mask dest_num [reg_dests] opcode src_num [reg_srcs] mem_width [addresscompress?] "
         "[mem_addresses] immediate\n",
         program.kernel, options.number, size(launch.grid), size(launch.block), shared, program.registers, sm, kSharedAt,

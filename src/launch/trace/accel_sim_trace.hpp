@@ -33,8 +33,8 @@ struct TracedLaunch {
 /// Executes all blocks in an order that the GPU could have, and writes them in the order in which they start. Memory
 /// of the launch is changed.
 ///
-/// Throws InputError where the block does not fit the GPU, and where the launch needs what the text of a trace cannot
-/// hold: asynchronous copies, barriers in shared memory, products of warp groups, clusters, barriers of the whole grid.
+/// Throws InputError where the block does not fit the GPU. It also does for what the text of a trace cannot hold:
+/// asynchronous copies, barriers in shared memory, products of warp groups, clusters, barriers of the whole grid.
 /// Throws DeviceError where the kernel fails, and TimeLimitError.
 [[nodiscard]] TracedLaunch write_accel_sim_trace(const PreparedLaunch& prepared, const machine::Machine& machine,
                                                  const AccelSimOptions& options, std::ostream& out);
