@@ -24,6 +24,7 @@ def find() -> list[str]:
     for package, below in (
         ("triton", "backends/nvidia/bin/ptxas"),
         ("triton", "backends/nvidia/bin/ptxas-blackwell"),
+        ("nvidia", "cu13/bin/ptxas"),
         ("nvidia", "cuda_nvcc/bin/ptxas"),
     ):
         try:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Union, overload
 
-from . import _core, _ptxas
+from . import _core, _ptxas, sources
 from .answers import Answer
 from .arguments import Buffer, HostCopies, Marshalled, Parameter, is_array, marshal
 from .errors import InputError
@@ -78,6 +78,10 @@ class Kernel:
     """Of a thread; 0 where the code is PTX."""
     static_shared_bytes: int = 0
     """Of a block, with what the system keeps; 0 where the code is PTX."""
+    conversion: Any = None
+    """Makes the parameters of the code from the arguments, where a package passes them in parts of its own."""
+    raw: tuple[Parameter, ...] = ()
+    """With a conversion: the parameters of the code."""
 
     @property
     def is_machine_code(self) -> bool:
@@ -100,7 +104,8 @@ class Kernel:
     ) -> Launch:
         """A launch, for `predict_many()`.
 
-        `grid` is the number of blocks, in up to three dimensions; for Triton also a function of the constants.
+        `grid` is the number of blocks, in up to three dimensions; for Triton also a function of the constants. For a
+        kernel of Warp it is the number of threads, the `dim` of `wp.launch()`.
 
         `args` are the arguments in the order of the signature, or by name. An array, of NumPy or torch, is memory with
         its content; arrays that share memory share it on the GPU too. A torch tensor on a GPU is copied to the host,
@@ -119,12 +124,16 @@ class Kernel:
     def _launch(self, grid: Grid, args: Arguments, block: Any, shared_bytes: int | None, copies: HostCopies) -> Launch:
         if callable(grid):
             grid = grid(dict(self.constants))
-        blocks = three(grid, "grid")
+        three(grid, "grid")
         threads = self._block_of(block)
+        blocks = three(self.conversion.blocks(grid, threads), "grid") if self.conversion else three(grid, "grid")
         shared = self.dynamic_shared_bytes if shared_bytes is None else shared_bytes
         if isinstance(shared, bool) or not isinstance(shared, int) or shared < 0:
             raise InputError(f"shared_bytes {shared!r}: expected a whole number that is not negative")
         values, parameters = list(self._values(args)), list(self.parameters)
+        if self.conversion:
+            pairs = self.conversion.pairs(self.raw, values, grid)
+            parameters, values = [one for one, _ in pairs], [value for _, value in pairs]
         for hidden in self.hidden:
             parameters.append(hidden.parameter)
             size = hidden.bytes_per_block * blocks[0] * blocks[1] * blocks[2]
@@ -270,13 +279,26 @@ class CapturedKernel:
 @overload
 def kernel(x: CapturedLaunch | CapturedKernel) -> CapturedKernel: ...
 @overload
-def kernel(x: Any, name: str | None = None) -> Kernel: ...
-def kernel(x: Any, name: str | None = None) -> Any:
+def kernel(
+    x: Any, name: str | None = None, *, machine: MachineLike | None = None, args: Sequence[Any] | None = None
+) -> Kernel: ...
+def kernel(
+    x: Any, name: str | None = None, *, machine: MachineLike | None = None, args: Sequence[Any] | None = None
+) -> Any:
     """A kernel that can be predicted and simulated.
 
-    `x` is a cubin (bytes, or a path to one), PTX (text, or a path to it), a kernel that Triton compiled
-    (`triton.compile(...)`, `fn.warmup(...)`, or what `fn[grid](...)` returns), or a launch of a `Capture`. `name` is
-    the kernel's name in the code, and is needed where it has several.
+    `x` is one of:
+
+    - a cubin (bytes, or a path to one) or PTX (text, or a path to it). `name` is the kernel's name in the code, and is
+      needed where it has several;
+    - a kernel that Triton compiled (`triton.compile(...)`, `fn.warmup(...)`, or what `fn[grid](...)` returns), or a
+      `CachingAutotuner` or a compile result of PyTorch's Inductor;
+    - an `ObjectCode` of cuda.core, with `name`;
+    - a `RawKernel` of CuPy, which NVRTC compiles for `machine`;
+    - a kernel of Warp, which Warp compiles for `machine`;
+    - a dispatcher of numba-cuda, which numba compiles for `machine` and the types of `args`, the arguments of a launch.
+      Without them it is the one that the dispatcher compiled itself;
+    - a launch of a `Capture`.
 
     Returns a Kernel, or for a launch of a capture a CapturedKernel, whose `predict(machine=...)` needs no grid and no
     arguments. Raises InputError where the code is none of these, or has no such kernel.
@@ -289,8 +311,42 @@ def kernel(x: Any, name: str | None = None) -> Any:
         raise InputError(f"{x.folder}: is a capture of {len(x)} launches; expected one of them, capture[number]")
     if hasattr(x, "asm") and hasattr(x, "metadata"):
         return _of_triton(x)
+    if sources.is_inductor(x):
+        return _of_triton(sources.of_inductor(x))
+    if sources.is_inductor_result(x):
+        return _of_triton(sources.of_inductor_result(x))
+    raw = _source_of(x, machine, args)
+    if raw is not None:
+        return _of_raw(raw, name)
     code, origin = _code_of(x)
     return _of_code(code, origin, name)
+
+
+def _source_of(x: Any, machine: MachineLike | None, args: Sequence[Any] | None) -> sources.Raw | None:
+    """Code of other packages' objects; None where `x` is none of these."""
+    if sources.is_object_code(x):
+        return sources.of_object_code(x)
+    if sources.is_cupy(x):
+        return sources.of_cupy(x, machine)
+    if sources.is_warp(x):
+        return sources.of_warp(x, machine)
+    if sources.is_numba(x):
+        return sources.of_numba(x, machine, args)
+    return None
+
+
+def _of_raw(raw: sources.Raw, name: str | None) -> Kernel:
+    made = _of_code(raw.code, raw.origin, raw.name or name)
+    if raw.conversion is None and raw.block is None:
+        return made
+    return replace(
+        made,
+        parameters=raw.conversion.parameters,
+        raw=made.parameters,
+        conversion=raw.conversion,
+        block=raw.block or made.block,
+        dynamic_shared_bytes=raw.dynamic_shared_bytes,
+    )
 
 
 def _code_of(x: Any) -> tuple[bytes, str]:
@@ -305,7 +361,7 @@ def _code_of(x: Any) -> tuple[bytes, str]:
             raise InputError(f"{os.fspath(x)}: cannot be read: {error.strerror}; expected a cubin or PTX") from error
     raise InputError(
         f"{type(x).__name__}: is no kernel; expected a cubin (bytes or path), PTX (text or path), a kernel that "
-        "Triton compiled, or a launch of a capture. A @triton.jit function is compiled first: "
+        "Triton or Inductor compiled, one of CuPy, cuda.core, numba-cuda or Warp, or a launch of a capture. A @triton.jit function is compiled first: "
         "gputomo.triton.compile(fn, args, machine)"
     )
 
