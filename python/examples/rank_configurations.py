@@ -2,6 +2,7 @@
 """Ranks 50 configurations each of six kernels in Triton, without a GPU, and compares with times of a GPU.
 
     rank_configurations.py predict h200 predicted.json [KERNEL ...]     # needs gputomo, Triton and NumPy
+    rank_configurations.py predict-thoroughly h200 predicted.json [KERNEL ...]
     rank_configurations.py time timed.json [KERNEL ...]                 # needs a GPU, Triton and PyTorch
     rank_configurations.py compare predicted.json timed.json
 
@@ -39,7 +40,12 @@ def digest_of_code(cubin):
     return hashlib.sha256(code).hexdigest()
 
 
-def predict(machine, file, *names):
+def predict_thoroughly(machine, file, *names):
+    """As predict(), but not with quick predictions."""
+    predict(machine, file, *names, quick=False)
+
+
+def predict(machine, file, *names, quick=True):
     """Compiles and predicts all configurations for a described GPU, and writes the times into a JSON file."""
     import numpy
     import triton
@@ -60,7 +66,7 @@ def predict(machine, file, *names):
             launches.append(gputomo.triton.launch(fn, grid, args, machine, **config))
         compiled = time.monotonic()
         processor = time.process_time()
-        answers = gputomo.predict_many(launches, machine, caches="cold", return_errors=True)
+        answers = gputomo.predict_many(launches, machine, caches="cold", quick=quick, return_errors=True)
         ended = time.monotonic()
         found[name] = {
             "configs": configs,
@@ -187,7 +193,7 @@ def compare(predicted_file, timed_file):
 
 
 if __name__ == "__main__":
-    commands = {"predict": predict, "time": measure, "compare": compare}
+    commands = {"predict": predict, "predict-thoroughly": predict_thoroughly, "time": measure, "compare": compare}
     if len(sys.argv) < 3 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     commands[sys.argv[1]](*sys.argv[2:])

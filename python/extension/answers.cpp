@@ -48,8 +48,9 @@ nb::dict rows_with_texts(const Answer& answer) {
 }
 
 nb::dict predict(const HeldLaunch& held, const DescribedGpu& gpu, std::uint64_t seed, std::int64_t time_limit_ms,
-                 const std::optional<std::string>& caches, bool advise, const Stop* stop) {
-    const launch::Sampling sampling{.seed = seed, .time_limit = std::chrono::milliseconds(time_limit_ms)};
+                 const std::optional<std::string>& caches, bool advise, bool quick, const Stop* stop) {
+    const launch::Sampling whole{.seed = seed, .time_limit = std::chrono::milliseconds(time_limit_ms)};
+    const launch::Sampling sampling = quick ? whole.quick() : whole;
     const auto at_start = caches_of(caches, true);
     Answer answer;
     without_lock(stop, [&] {
@@ -90,7 +91,7 @@ nb::dict simulate(const HeldLaunch& held, const DescribedGpu& gpu, std::uint64_t
 void bind_answers(nb::module_& module) {
     nb::class_<Stop>(module, "Stop").def(nb::init<>()).def("set", &Stop::set);
     module.def("predict", predict, nb::arg("launch"), nb::arg("gpu"), nb::arg("seed"), nb::arg("time_limit_ms"),
-               nb::arg("caches").none(), nb::arg("advise"), nb::arg("stop").none());
+               nb::arg("caches").none(), nb::arg("advise"), nb::arg("quick"), nb::arg("stop").none());
     module.def("simulate", simulate, nb::arg("launch"), nb::arg("gpu"), nb::arg("seed"), nb::arg("time_limit_ms"),
                nb::arg("sample_above").none(), nb::arg("caches").none(), nb::arg("compares"), nb::arg("outputs"),
                nb::arg("stop").none());

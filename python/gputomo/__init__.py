@@ -11,7 +11,8 @@
     print(answer)
 
 Neither CUDA nor torch is needed. `gputomo.triton` compiles Triton's kernels for described GPUs and prunes
-configurations of `@triton.autotune`.
+configurations of `@triton.autotune`; `gputomo.helion`, `gputomo.kernel_tuner`, `gputomo.tvm` and `gputomo.inductor` are
+for other tuners. `gputomo.capture()` records the launches of Triton's kernels in the running process.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from .answers import Answer
 from .arguments import Buffer, Parameter
+from .capturing import Recording, capture
 from .errors import DeviceError, Error, InputError, TimeLimitError, UnknownLeafError
 from .kernels import CapturedKernel, Kernel, kernel
 from .launches import Capture, CapturedLaunch, Launch, predict_many
@@ -28,7 +30,7 @@ from .machines import Diff, Leaf, Machine, diff, load, names
 from .scanning import executable, scan
 
 if TYPE_CHECKING:
-    from . import triton
+    from . import helion, inductor, kernel_tuner, triton, tvm
 
 try:
     __version__ = _metadata.version("gputomo")
@@ -37,14 +39,16 @@ except _metadata.PackageNotFoundError:  # runs from the folder where it was buil
 
 __all__ = [
     "Answer", "Buffer", "Capture", "CapturedKernel", "CapturedLaunch", "DeviceError", "Diff", "Error", "InputError",
-    "Kernel", "Launch", "Leaf", "Machine", "Parameter", "TimeLimitError", "UnknownLeafError", "diff", "executable",
-    "kernel", "load", "names", "predict_many", "scan", "triton",
+    "Kernel", "Launch", "Leaf", "Machine", "Parameter", "Recording", "TimeLimitError", "UnknownLeafError", "capture",
+    "diff", "executable", "helion", "inductor", "kernel", "kernel_tuner", "load", "names", "predict_many", "scan",
+    "triton", "tvm",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name == "triton":
+    # These import other packages when they are used.
+    if name in ("helion", "inductor", "kernel_tuner", "triton", "tvm"):
         import importlib
 
-        return importlib.import_module(".triton", __name__)
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'gputomo' has no attribute '{name}'")

@@ -48,7 +48,14 @@ def diff(a: Machine, b: Machine, tolerance: float) -> dict[str, Any]: ...
 def kernels_in(code: bytes, origin: str) -> list[str]: ...
 def kernel_code(code: bytes, name: str, origin: str) -> dict[str, Any]: ...
 def predict(
-    launch: Launch, gpu: Gpu, seed: int, time_limit_ms: int, caches: Optional[str], advise: bool, stop: Optional[Stop]
+    launch: Launch,
+    gpu: Gpu,
+    seed: int,
+    time_limit_ms: int,
+    caches: Optional[str],
+    advise: bool,
+    quick: bool,
+    stop: Optional[Stop],
 ) -> dict[str, Any]: ...
 def simulate(
     launch: Launch,

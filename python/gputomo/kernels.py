@@ -156,6 +156,7 @@ class Kernel:
         shared_bytes: int | None = None,
         caches: str | None = None,
         advise: bool = False,
+        quick: bool = False,
         seed: int = 1,
         time_limit_seconds: float = 60.0,
     ) -> Answer:
@@ -165,7 +166,7 @@ class Kernel:
         `Launch.predict()`. PTX is compiled with the ptxas on the PATH or the one that Triton has.
         """
         return self.launch(grid, args, block=block, shared_bytes=shared_bytes).predict(
-            machine, caches=caches, advise=advise, seed=seed, time_limit_seconds=time_limit_seconds
+            machine, caches=caches, advise=advise, quick=quick, seed=seed, time_limit_seconds=time_limit_seconds
         )
 
     def simulate(

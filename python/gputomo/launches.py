@@ -71,6 +71,7 @@ class Launch:
         *,
         caches: str | None = None,
         advise: bool = False,
+        quick: bool = False,
         seed: int = 1,
         time_limit_seconds: float = 60.0,
         _stop: _core.Stop | None = None,
@@ -80,7 +81,8 @@ class Launch:
         `machine` is a Machine, the name of a description that the package has, or a file. `caches` says what the L2
         holds when the launch begins: `cold` (nothing) or `warm` (what the launch itself leaves). By default it is
         cold, and `time.warm_cycles` is the time with warm ones where both differ. `advise` tries changes that
-        might make the launch faster (`advice`), as the command line does, which takes several times as long. `seed`
+        might make the launch faster (`advice`), as the command line does, which takes several times as long. `quick`
+        executes fewer blocks, for the comparison of many configurations: rare blocks that do more are missed. `seed`
         chooses the sampled blocks. `time_limit_seconds` ends the sampling.
 
         Other threads run meanwhile. Ctrl-C raises KeyboardInterrupt. Raises InputError where the launch or the
@@ -89,7 +91,7 @@ class Launch:
         """
         gpu = load(machine)._described_gpu()
         rows = _core.predict(
-            self._core_launch(gpu.sm()), gpu, seed, _milliseconds(time_limit_seconds), caches, advise, _stop
+            self._core_launch(gpu.sm()), gpu, seed, _milliseconds(time_limit_seconds), caches, advise, quick, _stop
         )
         return answer_of(rows, None, self._marshalled.assumptions, self._marshalled.warnings)
 
@@ -207,6 +209,7 @@ def predict_many(
     *,
     processes: int | None = ...,
     caches: str | None = ...,
+    quick: bool = ...,
     seed: int = ...,
     time_limit_seconds: float = ...,
     return_errors: Literal[False] = ...,
@@ -219,6 +222,7 @@ def predict_many(
     *,
     processes: int | None = ...,
     caches: str | None = ...,
+    quick: bool = ...,
     seed: int = ...,
     time_limit_seconds: float = ...,
     return_errors: bool,
@@ -230,6 +234,7 @@ def predict_many(
     *,
     processes: int | None = None,
     caches: str | None = None,
+    quick: bool = False,
     seed: int = 1,
     time_limit_seconds: float = 60.0,
     return_errors: bool = False,
@@ -250,7 +255,7 @@ def predict_many(
     at_once = processes if processes is not None else len(os.sched_getaffinity(0))
     if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
         raise InputError(f"processes {processes!r}: expected a whole number from 1")
-    options = {"caches": caches, "seed": seed, "time_limit_seconds": time_limit_seconds}
+    options = {"caches": caches, "quick": quick, "seed": seed, "time_limit_seconds": time_limit_seconds}
     return _Many(described, options, at_once, return_errors, _Bar(len(launches), progress)).run(launches)
 
 

@@ -8,30 +8,26 @@ The remaining configurations are timed by Triton where there is a GPU. Triton is
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ._frames import library
+from ._tuning import PredictionWarning, check_keep, kept, milliseconds_of, warn
 from .arguments import HostCopies, is_array, type_of_array
-from .errors import Error, InputError
+from .errors import InputError
 from .kernels import Kernel, kernel
-from .launches import Launch, predict_many
+from .launches import Launch
 from .machines import Machine, MachineLike, load
 
-__all__ = ["PredictionWarning", "compile", "early_config_prune", "launch", "perf_model"]
+__all__ = ["PredictionWarning", "compile", "early_config_prune", "launch", "perf_model", "without_gpu"]
 
 _ALIGNMENT = 16
 """Bytes, and for whole numbers a factor, that Triton compiles for where an argument has it."""
-_EQUAL = 1e-3
-"""Predictions that differ by less than this share are equal: they differ by less than measurements do."""
 _NOT_OPTIONS = ("grid", "warmup", "stream", "device", "device_type", "do_not_specialize")
-
-
-class PredictionWarning(UserWarning):
-    """A configuration could not be predicted and is kept. The message says why."""
 
 
 def _jit_function(fn: Any) -> tuple[Any, list[Mapping[str, Callable[[Mapping[str, Any]], Any]]]]:
@@ -189,7 +185,7 @@ class _Ranker:
     def __init__(self, fn: Any, machine: MachineLike, options: Mapping[str, Any]) -> None:
         self._fn = fn
         self._machine = machine
-        self._options = {"caches": "cold", **options}  # else the time with warm ones is predicted, too
+        self._options = dict(options)
 
     def milliseconds(
         self, configs: Sequence[Mapping[str, Any]], named: Mapping[str, Any], kwargs: Mapping[str, Any]
@@ -207,23 +203,14 @@ class _Ranker:
             except ImportError:
                 raise
             except Exception as error:  # Triton's compiler raises errors of many kinds
-                self._warn(fn, config, error)
+                warn(self._shown(fn, config), error, 4)
                 launches.append(None)
-        made = [one for one in launches if one is not None]
-        answers = iter(predict_many(made, machine, return_errors=True, progress=False, **self._options))
-        times: list[float | None] = []
-        for config, one in zip(configs, launches):
-            answer = next(answers) if one is not None else None
-            if isinstance(answer, Error):
-                self._warn(fn, config, answer)
-                answer = None
-            times.append(answer.microseconds / 1000 if answer is not None else None)
-        return times
+        shown = [self._shown(fn, config) for config in configs]
+        return milliseconds_of(launches, shown, machine, self._options)
 
-    def _warn(self, fn: Any, config: Mapping[str, Any], error: Exception) -> None:
-        shown = ", ".join(f"{name}={value}" for name, value in config.items())
-        text = f"{fn.__name__}({shown}) cannot be predicted and is kept: {error}"
-        warnings.warn(text, PredictionWarning, stacklevel=5)
+    @staticmethod
+    def _shown(fn: Any, config: Mapping[str, Any]) -> str:
+        return f"{fn.__name__}({', '.join(f'{name}={value}' for name, value in config.items())})"
 
 
 def perf_model(fn: Any, machine: MachineLike, **options: Any) -> Callable[..., float]:
@@ -261,18 +248,93 @@ def early_config_prune(
     `fn` is the function with `@triton.jit`, or a function without parameters that returns it. `options` are those of
     `predict_many()`. Raises InputError where `keep` is neither a share from 0 to 1 nor a positive int.
     """
-    is_count = isinstance(keep, int)
-    if isinstance(keep, bool) or not (keep >= 1 if is_count else 0 < keep <= 1):
-        raise InputError(f"keep {keep!r}: expected a share above 0 and at most 1.0, or a whole number from 1")
+    check_keep(keep)
     ranker = _Ranker(fn, machine, options)
 
     def prune(configs: list[Any], named_args: Mapping[str, Any], **kwargs: Any) -> list[Any]:
         times = ranker.milliseconds([config.all_kwargs() for config in configs], named_args, kwargs)
-        known = sorted(time for time in times if time is not None)
-        if not known:
-            return list(configs)
-        count = min(int(keep) if is_count else math.ceil(keep * len(configs)), len(known))
-        limit = known[count - 1] * (1 + _EQUAL)
-        return [config for config, time in zip(configs, times) if time is None or time <= limit]
+        return [config for config, stays in zip(configs, kept(times, keep)) if stays]
 
     return prune
+
+
+class _Utilities:
+    """What Triton asks of the driver when it loads code. The function's handle stands for the code."""
+
+    def __init__(self, machine: Machine) -> None:
+        shared = machine["shared.max_per_block"].value
+        self._properties = {"max_shared_mem": int(shared or 0), "multiprocessor_count": 1, "warpSize": 32}
+        self.codes: list[bytes] = []
+
+    def get_device_properties(self, device: Any) -> dict[str, int]:
+        return self._properties
+
+    def load_binary(self, name: str, code: bytes, shared: int, device: Any) -> tuple[int, int, int, int, int]:
+        self.codes.append(bytes(code))
+        return 0, len(self.codes) - 1, 0, 0, 1024  # module, function, registers, spills, threads
+
+
+class _Recorder:
+    """Triton's driver of a GPU that is only described. Launches are recorded, and nothing runs."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.utils = _Utilities(machine)
+        self.launches: list[Launch] = []
+        self._copies = HostCopies()
+        recorder = self
+
+        class Launcher:
+            def __init__(self, source: Any, metadata: Any) -> None:
+                self.source, self.metadata = source, metadata
+
+            def __call__(self, x: int, y: int, z: int, stream: Any, function: int, *rest: Any) -> None:
+                _, launch_metadata, enter, leave, *args = rest
+                if enter is not None:
+                    enter(launch_metadata)
+                recorder._record(self, (x, y, z), function, args)
+                if leave is not None:
+                    leave(launch_metadata)
+
+        self.launcher_cls = Launcher
+
+    def _record(self, launcher: Any, grid: tuple[int, int, int], function: int, args: Sequence[Any]) -> None:
+        stands_for = types.SimpleNamespace(
+            asm={"cubin": self.utils.codes[function]}, metadata=launcher.metadata, src=launcher.source
+        )
+        self.launches.append(kernel(stands_for)._launch(grid, list(args), None, None, self._copies))
+
+    def get_current_device(self) -> str:
+        return f"gputomo:{self.machine.name}:{id(self)}"  # Triton keeps what it compiled by device
+
+    def set_current_device(self, device: Any) -> None:
+        pass
+
+    def get_current_stream(self, device: Any) -> int:
+        return 0
+
+    def get_current_target(self) -> Any:
+        backends = library("triton.backends.compiler", "triton", "gputomo.triton")
+        return backends.GPUTarget("cuda", self.machine.compute_capability, 32)
+
+    def get_active_torch_device(self) -> Any:
+        return library("torch", "torch", "gputomo.triton").device("cpu")
+
+
+@contextlib.contextmanager
+def without_gpu(machine: MachineLike) -> Iterator[list[Launch]]:
+    """Lets Triton compile for a described GPU within a `with` statement, and records launches instead of running them.
+
+    `fn.warmup(...)` compiles as it would on that GPU, and `fn[grid](...)` adds a Launch to the list that the statement
+    gives. Arguments are torch tensors on the CPU or of the device `meta`, and arrays stay as they are. What Triton
+    compiled before stays, and so does the GPU that it uses otherwise.
+    """
+    runtime = library("triton.runtime.driver", "triton", "gputomo.triton")
+    active = getattr(runtime, "driver", runtime)
+    before = getattr(active, "_active", None)
+    recorder = _Recorder(load(machine))
+    active.set_active(recorder)
+    try:
+        yield recorder.launches
+    finally:
+        active._active = before  # reset_active() would look for a GPU where there was none

@@ -74,7 +74,7 @@ class OfCubins(unittest.TestCase):
         core, gpu = copy(1)._core_launch(90), gputomo.load("h200")._described_gpu()
         both = [
             gputomo._core.simulate(core, gpu, 1, 60000, None, "cold", False, False, None),
-            gputomo._core.predict(core, gpu, 1, 60000, None, True, None),
+            gputomo._core.predict(core, gpu, 1, 60000, None, True, False, None),
         ]
 
         def class_in(hint):

@@ -26,14 +26,9 @@
 namespace gputomo::launch {
 namespace {
 
-/// SMs whose blocks are replayed.
-constexpr std::size_t kReplayedSms = 3;
 /// Fewer blocks do not tell how much blocks differ.
 constexpr std::size_t kLeastBlocks = 8;
-/// Executed warp instructions up to which further blocks are executed although the means are stable, because a few long
-/// blocks may decide when the launch ends. They take about a second. All blocks of a launch that is estimated to have
-/// fewer instructions, and at most as many blocks, are executed.
-constexpr double kThorough = 4e6;
+/// Grids of more blocks are never executed whole.
 constexpr std::uint64_t kMostBlocks = 1 << 14;
 /// Relative change of a block's instructions or accesses, once other blocks have run before it, from which on its work
 /// depends on them. A smaller one is within what is known of the mean anyway.
@@ -164,6 +159,11 @@ private:
                 "warps asked for a phase of a barrier in shared memory several times and went on before it ended. How "
                 "long they ask is not predicted: the launch may take far longer");
         sample();
+        if (sampling_.is_quick)
+            profile_.assumptions.emplace_back(
+                fmt::format("the prediction is a quick one: {} of {} blocks were executed, and {} of one SM replayed. "
+                            "Blocks that do more than these are not known of",
+                            known_.size(), profile_.blocks, profile_.sms.front().size()));
         record_longest();
         find_footprint();
         fill_means();
@@ -254,17 +254,22 @@ private:
     /// The first, a middle and the last SM that have blocks.
     [[nodiscard]] std::set<std::uint64_t> chosen_sms() const {
         const std::uint64_t last = std::min(sms_, profile_.blocks) - 1;
+        if (sampling_.replayed_sms == 1) return {last / 2};
         return {0, last / 2, last};
     }
 
     void trace_sms() {
         const auto chosen = chosen_sms();
         for (const auto sm : chosen) {
-            if (!profile_.sms.empty() && events_ > sampling_.most_events / kReplayedSms * profile_.sms.size()) break;
+            if (!profile_.sms.empty() && events_ > sampling_.most_events / sampling_.replayed_sms * profile_.sms.size())
+                break;
             auto& traced = profile_.sms.emplace_back();
+            const std::size_t before = events_;
             for (std::uint64_t block = sm; block < profile_.blocks; block += sms_) {
-                if (traced.size() == kReplayedWaves * profile_.resident_blocks) break;
-                if (!traced.empty() && events_ > sampling_.most_events / kReplayedSms * profile_.sms.size()) break;
+                if (traced.size() == sampling_.replayed_waves * profile_.resident_blocks) break;
+                if (traced.size() % profile_.resident_blocks == 0 && events_ - before > sampling_.most_of_sm) break;
+                if (!traced.empty() && events_ > sampling_.most_events / sampling_.replayed_sms * profile_.sms.size())
+                    break;
                 if (!execute(block, true)) break;
                 events_ += static_cast<std::size_t>(recorder_.counts().instructions);
                 traced.push_back(recorder_.take_trace());
@@ -323,10 +328,10 @@ private:
     }
 
     void sample_for_long_blocks() {
-        const bool whole =
-            profile_.blocks <= kMostBlocks && mean_instructions() * static_cast<double>(profile_.blocks) <= kThorough;
+        const bool whole = profile_.blocks <= kMostBlocks &&
+                           mean_instructions() * static_cast<double>(profile_.blocks) <= sampling_.thorough;
         const std::uint64_t count = whole ? profile_.blocks : sampling_.most_blocks;
-        for (std::uint64_t i = 0; i < count && !stopped_ && executed_ < kThorough; ++i)
+        for (std::uint64_t i = 0; i < count && !stopped_ && executed_ < sampling_.thorough; ++i)
             if (const auto block = whole ? i : random_() % profile_.blocks; !known_.contains(block))
                 (void)execute(block, false);
     }

@@ -27,6 +27,7 @@ private:
     std::string why_;
 };
 
+/// How many blocks a prediction executes, and for how long it looks.
 struct Sampling {
     std::uint64_t seed = 1;
     /// Ends the sampling on slow hosts, with a warning. `most_instructions` ends it first elsewhere, so that the result
@@ -39,9 +40,31 @@ struct Sampling {
     std::size_t most_events = std::size_t{24} << 20;
     double wanted_error = 0.01;     ///< relative standard error of a block's instructions and accesses
     std::size_t most_blocks = 512;  ///< sampled beside those of whole SMs
+    /// Executed warp instructions up to which further blocks are executed although the means are stable, because a few
+    /// long blocks may decide when the launch ends. They take about a second. All blocks of a launch that is estimated
+    /// to have fewer instructions are executed, if they are few.
+    double thorough = 4e6;
+    std::size_t replayed_sms = 3;                 ///< at most: the first, a middle and the last that have blocks
+    std::size_t replayed_waves = kReplayedWaves;  ///< at most, of an SM
+    /// Recorded warp instructions of an SM after which a further wave is not begun.
+    std::size_t most_of_sm = std::size_t{24} << 20;
     /// Executed warp instructions after which the simulation of a launch whose blocks depend on each other is given up.
     /// They take about a minute.
     std::uint64_t most_simulated = 50'000'000;
+
+    /// For comparing many configurations of a kernel: two waves of one SM, or one wave of long blocks, and few further
+    /// blocks. Blocks that differ from most others are seldom seen.
+    [[nodiscard]] Sampling quick() const {
+        Sampling less = *this;
+        less.thorough = 1e5;
+        less.most_blocks = 24;
+        less.replayed_sms = 1;
+        less.replayed_waves = 2;
+        less.most_of_sm = 300'000;
+        less.is_quick = true;
+        return less;
+    }
+    bool is_quick = false;
 };
 
 /// Executes the blocks of the first, a middle and the last SM, then random blocks until the means are stable. Each

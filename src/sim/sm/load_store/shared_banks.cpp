@@ -33,6 +33,10 @@ SharedBanks::SharedBanks(const machine::SharedMemory& shared)
     row_ = banks_ * (shared.row_words ? count_of(shared.row_words, "shared.row_words", kMostBanks) : 1);
     const double rate = shared.bytes_per_cycle ? need_rate(shared.bytes_per_cycle, "shared.bytes_per_cycle")
                                                : static_cast<double>(banks_ * width);
+    if (std::has_single_bit(banks_) && std::has_single_bit(row_)) {
+        bank_mask_ = banks_ - 1;
+        row_shift_ = static_cast<std::uint32_t>(std::countr_zero(row_));
+    }
     group_cycles_ = group_ * 4.0 / rate;
     group_delay_ = group_cycles_;
     if (shared.warp_latency && group_ < kWarpThreads) {
@@ -51,8 +55,9 @@ std::uint32_t SharedBanks::ways_of(const std::array<std::uint64_t, 32>& addresse
     for (; mask != 0; mask &= mask - 1) {
         const std::uint64_t begin = addresses[static_cast<std::size_t>(std::countr_zero(mask))];
         for (std::uint64_t word = begin >> width_shift_; word <= (begin + request.bytes - 1) >> width_shift_; ++word) {
-            const auto bank = static_cast<std::size_t>(word % banks_);
-            const std::uint64_t row = word / row_;  // words of one row of a bank are served together
+            // Words of one row of a bank are served together. Divisions would take most of the time.
+            const auto bank = static_cast<std::size_t>(bank_mask_ != 0 ? word & bank_mask_ : word % banks_);
+            const std::uint64_t row = bank_mask_ != 0 ? word >> row_shift_ : word / row_;
             auto& list = rows[bank];
             auto& count = counts[bank];
             const auto end = list.begin() + count;

@@ -42,6 +42,8 @@ private:
     bool paired_reads_ = false;
     std::uint64_t row_ = 0;  ///< words from one row of a bank to the next
     std::uint32_t width_shift_ = 0;
+    std::uint64_t bank_mask_ = 0;  ///< 0 where the numbers of banks and of a row's words are no powers of two
+    std::uint32_t row_shift_ = 0;
     std::uint32_t group_ = 0;
     double latency_ = 0;
     double conflict_cost_ = 0;
