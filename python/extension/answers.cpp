@@ -32,8 +32,9 @@ using answer::DescribedGpu;
 CachesAtStart caches_of(const std::optional<std::string>& word, bool also_warm) {
     CachesAtStart caches{.caches = {}, .earlier = nullptr, .also_warm = also_warm && !word};
     if (!word || *word == "cold") return caches;
-    if (*word != "warm") throw InputError(fmt::format("caches '{}': expected 'cold' or 'warm'", *word));
-    caches.caches.state = answer::Caches::State::warm;
+    if (*word != "warm" && *word != "dirty")
+        throw InputError(fmt::format("caches '{}': expected 'cold', 'dirty' or 'warm'", *word));
+    caches.caches.state = *word == "warm" ? answer::Caches::State::warm : answer::Caches::State::dirty;
     return caches;
 }
 

@@ -139,7 +139,8 @@ nb::dict row_of(const capture::Capture& captured, const capture::Launch& launch)
         .row("dynamic_shared_bytes", shape != nullptr ? std::optional(shape->shared_bytes) : std::nullopt)
         .row("stream", launch.stream)
         .row("start_microseconds", launch.start_us)
-        .row("microseconds", launch.us)
+        // A time that may hold waiting for the host says nothing of the kernel.
+        .row("microseconds", launch.host_wait_us ? std::nullopt : launch.us)
         .row("has_memory", launch.buffers.has_value())
         .row("has_results", launch.results.has_value())
         .dict();

@@ -10,6 +10,9 @@ from .errors import DeviceError
 _NAME = "libcuda.so.1"
 _NOT_READY = 600
 _BLOCKING_SYNC = 1
+_CLEARED = 256 << 20
+"""Bytes: several times the L2 of any GPU, so that nothing else stays there, and work for longer than a launch needs to
+reach the GPU."""
 _MULTIPROCESSORS, _CLOCK, _MEMORY_CLOCK, _MAJOR, _MINOR = 16, 13, 36, 75, 76  # CUdevice_attribute
 
 
@@ -22,6 +25,7 @@ class Driver:
         except OSError as error:
             raise DeviceError(f"{_NAME}: {error}; expected NVIDIA's driver, to capture launches of a GPU") from error
         self._check("cuInit", 0)
+        self._cleared = ctypes.c_uint64()
 
     def _check(self, function: str, *arguments: Any) -> None:
         status = getattr(self._cuda, function)(*arguments)
@@ -77,6 +81,19 @@ class Driver:
         self._check("cuEventCreate", ctypes.byref(event), _BLOCKING_SYNC)
         self._check("cuEventRecord", event, ctypes.c_void_p(stream))
         return event
+
+    def clear(self, stream: int) -> None:
+        """Writes to other memory, so that the L2 holds nothing of the program, and the GPU is busy."""
+        if not self._cleared.value:
+            self._check("cuMemAlloc_v2", ctypes.byref(self._cleared), ctypes.c_size_t(_CLEARED))
+        self._check(
+            "cuMemsetD8Async", self._cleared, ctypes.c_ubyte(0), ctypes.c_size_t(_CLEARED), ctypes.c_void_p(stream)
+        )
+
+    def close(self) -> None:
+        if self._cleared.value:
+            self._check("cuMemFree_v2", self._cleared)
+            self._cleared = ctypes.c_uint64()
 
     def has_passed(self, event: Any) -> bool:
         status: int = self._cuda.cuEventQuery(event)

@@ -129,6 +129,7 @@ class Recording:
         if self._launches:
             for number, start, end in self._events:
                 self._launches[number]["us"] = self._driver.microseconds(start, end)
+            self._driver.close()
             self._write(0 if kind is None else 1)
             self._done = Capture(self.folder)
 
@@ -148,6 +149,8 @@ class Recording:
                 self._shapes.add(shape)
                 self._driver.synchronize()
                 row["buffers"] = self._snapshot(pointers, number, row)
+                # Alone, with an L2 full of other data, and behind work that lasts until the launch has arrived.
+                self._driver.clear(stream)
             row["host_us"] = 1e6 * time.monotonic()
             start = None if frozen else self._driver.event(stream)
             self._local.current = (number, stream, pointers, start, time.monotonic(), stored)
@@ -354,9 +357,11 @@ def capture(
     """Records the launches of Triton's kernels within a `with` statement into a folder, as `gputomo capture` does for
     a program. An older capture there is replaced at the end.
 
-    All launches are recorded, in order, with code, grid, parameters and time. Of the first launch of each kernel with
+    All launches are recorded, in order, with code, grid, parameters and, where it does not hold waiting for the host,
+    time. Of the first launch of each kernel with
     each shape, all allocations that its arguments point into are copied to the host before it, with at most
-    `max_memory` bytes in all, and with `results` after it too. Pointers within memory are not followed. `kernels` is a
+    `max_memory` bytes in all, and with `results` after it too. Such a launch runs alone and with an L2 full of other
+    data, so that its time is comparable with `caches="dirty"` of a prediction. Pointers within memory are not followed. `kernels` is a
     regular expression for names. `memory=False` copies nothing: then the process does not wait for the GPU.
 
     Kernels that are no Triton kernels are not seen, nor are those that PyTorch's Inductor launches by itself

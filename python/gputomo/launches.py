@@ -79,8 +79,9 @@ class Launch:
         """What the launch costs on the GPU, from sampled blocks of it, mostly within a second.
 
         `machine` is a Machine, the name of a description that the package has, or a file. `caches` says what the L2
-        holds when the launch begins: `cold` (nothing) or `warm` (what the launch itself leaves). By default it is
-        cold, and `time.warm_cycles` is the time with warm ones where both differ. `advise` tries changes that
+        holds when the launch begins: `cold` (nothing), `dirty` (other data that were written and have to go to DRAM,
+        as benchmarks leave it that clear memory before each run) or `warm` (what the launch itself leaves). By default
+        it is cold, and `time.warm_cycles` is the time with warm ones where both differ. `advise` tries changes that
         might make the launch faster (`advice`), as the command line does, which takes several times as long. `quick`
         executes fewer blocks, for the comparison of many configurations: rare blocks that do more are missed. `seed`
         chooses the sampled blocks. `time_limit_seconds` ends the sampling.
@@ -138,7 +139,7 @@ class CapturedLaunch:
     start_microseconds: float | None
     """Since the first launch of the process, on the GPU that was recorded."""
     microseconds: float | None
-    """How long it took there."""
+    """How long it took there; None where that may hold waiting for the host."""
     has_memory: bool
     """Whether its memory was recorded, without which it cannot be executed."""
     has_results: bool

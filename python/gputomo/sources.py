@@ -196,7 +196,7 @@ def of_numba(x: Any, machine: MachineLike | None, args: Sequence[Any] | None) ->
         kinds = tuple(x.typeof_pyval(_as_numpy(value)) for value in args)
         cuda = sys.modules["numba.cuda"]
         options = {k: x.targetoptions[k] for k in ("fastmath", "opt", "lineinfo") if k in x.targetoptions}
-        ptx, _ = cuda.compile(function, kinds, cc=divmod(sm, 10), device=False, output="ptx", **options)
+        ptx, _ = cuda.compile(function, kinds, cc=divmod(sm, 10), device=False, output="ptx", abi="numba", **options)
     else:
         signatures = list(x.overloads)
         if len(signatures) != 1:
@@ -232,6 +232,7 @@ class WarpConversion:
         self.types = [(arg.label, arg.type) for arg in kernel.adj.args]
         self.block = block
         self.origin = origin
+        self.dimensions = int(getattr(kernel.adj, "kernel_dim", 1))
         self.array = self._array_struct()
         self.parameters = tuple(self._declared(name, kind) for name, kind in self.types)
 
@@ -267,6 +268,11 @@ class WarpConversion:
         if len(raw) != 1 + len(self.types):
             raise InputError(f"{self.origin}: its code has {len(raw)} parameters; expected {1 + len(self.types)}")
         lengths = self.lengths(grid)
+        if len(lengths) != self.dimensions:
+            raise InputError(
+                f"{self.origin}: found a grid of {len(lengths)} dimensions; expected {self.dimensions}, as many "
+                "dimensions as wp.tid() returns"
+            )
         count = 1
         for length in lengths:
             count *= length
@@ -274,8 +280,8 @@ class WarpConversion:
         bounds += bytes(-len(bounds) % _POINTER) + struct.pack("<QQ", count, 1)
         if raw[0].size_bytes != len(bounds):
             raise InputError(
-                f"{self.origin}: found a grid of {len(lengths)} dimensions, which take {len(bounds)} bytes; expected "
-                f"{raw[0].size_bytes}: as many dimensions as wp.tid() returns"
+                f"{self.origin}: the bounds of its launch have {raw[0].size_bytes} bytes; expected {len(bounds)}, as of "
+                "Warp 1.19"
             )
         made: list[tuple[Parameter, Any]] = [(raw[0], bounds)]
         for place, declared, (name, kind), value in zip(raw[1:], self.parameters, self.types, values):

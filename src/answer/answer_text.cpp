@@ -242,6 +242,7 @@ void append_differences(Text out, const std::vector<launch::Difference>& differe
 std::string name_of(const Caches& caches) {
     switch (caches.state) {
         case Caches::State::cold: return "cold";
+        case Caches::State::dirty: return "dirty";
         case Caches::State::warm: return "warm";
         case Caches::State::after: return fmt::format("after:{}", caches.launch);
     }

@@ -9,15 +9,16 @@
 
 namespace gputomo::answer {
 
-/// The L2 is empty, or has what a run of the same launch or of an earlier one left. The caches of SMs hold no data: a
-/// GPU empties them when a launch begins.
+/// The L2 is empty (cold) or full of other data that were written and have to go to DRAM (dirty), as benchmarks leave
+/// it that clear memory before each run. Or it has what a run of the same launch or of an earlier one left. The caches
+/// of SMs hold no data: a GPU empties them when a launch begins.
 struct Caches {
-    enum class State : std::uint8_t { cold, warm, after };
+    enum class State : std::uint8_t { cold, dirty, warm, after };
     State state = State::cold;
     std::size_t launch = 0;  ///< its number in the capture, for `after`
 };
 
-/// "cold", "warm" or "after:3"
+/// "cold", "dirty", "warm" or "after:3"
 [[nodiscard]] std::string name_of(const Caches& caches);
 
 /// The state that is asked for, and for `after` the launch that ran before.

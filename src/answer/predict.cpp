@@ -122,6 +122,7 @@ predict::L2Content content_for(const CachesAtStart& caches, const launch::Launch
                                const launch::Sampling& sampling) {
     switch (caches.caches.state) {
         case Caches::State::cold: return {};
+        case Caches::State::dirty: return predict::dirty_content();
         case Caches::State::warm: return predict::content_after_itself(profile, gpu.machine);
         case Caches::State::after: break;
     }

@@ -158,6 +158,8 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
     const auto device = sim::make_device(gpu.machine, {.id = gpu.origin, .seed = request.seed});
     std::vector<std::string> warnings;
     const auto state = request.caches.caches.state;
+    if (state == Caches::State::dirty)
+        throw InputError("caches 'dirty': are predicted only; expected 'cold' or 'warm' for a simulation");
     if (state == Caches::State::after) {
         place_textures(*device, *request.caches.earlier);
         launch::PlacedLaunch earlier(*device, *request.caches.earlier);

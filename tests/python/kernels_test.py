@@ -157,7 +157,7 @@ class OfCubins(unittest.TestCase):
         warm = launch.predict("h200", caches="warm")
         self.assertEqual(warm.caches, "warm")
         self.assertLess(warm.work.dram_read_bytes, launch.predict("h200", caches="cold").work.dram_read_bytes)
-        with self.assertRaisesRegex(gputomo.InputError, "expected 'cold' or 'warm'"):
+        with self.assertRaisesRegex(gputomo.InputError, "expected 'cold', 'dirty' or 'warm'"):
             launch.predict("h200", caches="hot")
 
     def test_code_and_machine_must_fit(self):

@@ -75,6 +75,12 @@ L2Content content_after_itself(const launch::LaunchProfile& profile, const machi
     return content;
 }
 
+L2Content dirty_content() {
+    L2Content content;
+    content.set_dirty();
+    return content;
+}
+
 L2Content content_after(const launch::LaunchProfile& earlier, const std::vector<launch::MemoryRange>& buffers,
                         const machine::Machine& machine) {
     const double footprint = earlier.footprint.read + earlier.footprint.written;

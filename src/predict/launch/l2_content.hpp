@@ -27,10 +27,14 @@ public:
     /// Share of the lines that a launch touches which are in the cache already, where they are its own; 0 otherwise.
     [[nodiscard]] double own_share() const { return own_share_; }
     void set_own_share(double share) { own_share_ = share; }
+    /// Whether all lines are of other data that were written: each one that is displaced goes to DRAM.
+    [[nodiscard]] bool is_dirty() const { return is_dirty_; }
+    void set_dirty() { is_dirty_ = true; }
 
 private:
     std::vector<Part> parts_;  ///< by address
     double own_share_ = 0;
+    bool is_dirty_ = false;
 };
 
 /// What an earlier run of the same launch leaves. Where the launch touches less than the cache holds, that is all.
@@ -38,6 +42,9 @@ private:
 /// probability that no miss of a run chose it. For a footprint F and a capacity C, h = exp(-(1 - h) F / C). A policy
 /// that replaces the least recent line replaces each before its next use.
 [[nodiscard]] L2Content content_after_itself(const launch::LaunchProfile& profile, const machine::Machine& machine);
+
+/// What a kernel leaves that wrote other data of the size of the cache, or more.
+[[nodiscard]] L2Content dirty_content();
 
 /// What an earlier launch with these buffers leaves: of each buffer, the share that its sampled blocks suggest.
 [[nodiscard]] L2Content content_after(const launch::LaunchProfile& earlier,

@@ -195,6 +195,9 @@ private:
                                 ? rates_.l2_bytes * std::min(1.0, touched.read * factor / touched_by_grid)
                                 : rates_.l2_bytes,
                 .written_back = stored > 0 ? std::min(1.0, touched.written / stored) * evicted : 0,
+                .stored_once = stored > 0 ? std::min(1.0, touched.written / stored) : 0,
+                // In equal parts over the launch, since some blocks stand for all.
+                .displaced = content_.is_dirty() ? std::min(1.0, rates_.l2_bytes / std::max(1.0, touched_by_grid)) : 0,
                 .atomics = atomics_ ? &*atomics_ : nullptr,
                 .atomic_shares = atomics_ ? atomics_->shares_of(blocks, factor) : AtomicShares{},
                 .content = content_.empty() ? nullptr : &content_};
@@ -346,9 +349,12 @@ private:
         to_.assumptions = profile_.assumptions;
         to_.warnings.insert(to_.warnings.begin(), profile_.warnings.begin(), profile_.warnings.end());
         to_.assumptions.insert(to_.assumptions.end(), rates_.assumptions.begin(), rates_.assumptions.end());
-        to_.assumptions.emplace_back(content_.empty()
-                                         ? "all caches are empty when the launch begins, and no other kernel runs"
-                                         : "the L2 holds what the launch before left, and no other kernel runs");
+        to_.assumptions.emplace_back(
+            content_.is_dirty()
+                ? "the L2 is full of other data that were written and go to DRAM when they are displaced, and "
+                  "no other kernel runs"
+            : content_.empty() ? "all caches are empty when the launch begins, and no other kernel runs"
+                               : "the L2 holds what the launch before left, and no other kernel runs");
         if (profile_.blocks_of_sms.empty())
             to_.assumptions.emplace_back("block number i starts on SM i modulo the number of SMs");
         for (auto& doubt : doubts_of({profile_, to_, rates_, machine_})) to_.warnings.push_back(std::move(doubt));

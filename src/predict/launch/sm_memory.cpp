@@ -155,6 +155,7 @@ Arrival SmMemory::fetch(std::uint64_t granule, double now, double lag) {
     const double share = again ? 1 : shares_.first_of_gpu;
     const double bytes = share * rates_.l2_granule;
     timeline_.dram_read_bytes += bytes;
+    to_dram(bytes * shares_.displaced, now);
     const double queued = dram_.take(now, bytes * shares_.active_sms / rates_.memory_bandwidth * scale_);
     const auto address = granule * static_cast<std::uint64_t>(rates_.l2_granule);
     const double start = std::max({queued, through_fabric(bytes, now), now + load_.wait(now) * scale_});
@@ -262,7 +263,10 @@ double SmMemory::atomics_end() const {
 }
 
 void SmMemory::write_back(double bytes, double now) {
-    const double written = bytes * shares_.written_back;
+    to_dram(bytes * (shares_.written_back + shares_.stored_once * shares_.displaced), now);
+}
+
+void SmMemory::to_dram(double written, double now) {
     if (written == 0) return;
     timeline_.dram_written_bytes += written;
     const double cycles = written * rates_.write_cost * shares_.active_sms / rates_.memory_bandwidth;

@@ -67,7 +67,9 @@ private:
     double atomic(const launch::WarpAccess& access, const launch::TouchedLine& line, double now);
     /// Like atomic(), where the description knows the units that perform atomics.
     double at_unit(const launch::WarpAccess& access, const launch::TouchedLine& line, double now);
+    /// What goes to DRAM because these bytes are stored.
     void write_back(double bytes, double now);
+    void to_dram(double written, double now);
     /// Cycles for which an access waits until its page can be translated.
     double translation(const launch::TouchedLine& line, double now);
 

@@ -22,6 +22,8 @@ struct Shares {
     double first_of_gpu = 1;  ///< of the granules that this SM reads, the share that it is the first SM to read
     double l2_bytes = 0;      ///< capacity of the L2 that holds what this SM reads
     double written_back = 0;  ///< share of written bytes that reach DRAM while the launch runs
+    double stored_once = 1;   ///< share of written bytes that are the first of their sector
+    double displaced = 0;     ///< bytes of earlier data that go to DRAM for each byte that the launch puts into the L2
     const AtomicLoad* atomics = nullptr;  ///< of the grid; nullptr: the description knows no units for atomics
     AtomicShares atomic_shares;           ///< where `atomics` are given
     const L2Content* content = nullptr;   ///< of the L2 when the launch begins; nullptr: nothing
