@@ -11,8 +11,9 @@ _NAME = "libcuda.so.1"
 _NOT_READY = 600
 _BLOCKING_SYNC = 1
 _CLEARED = 256 << 20
-"""Bytes: several times the L2 of any GPU, so that nothing else stays there, and work for longer than a launch needs to
-reach the GPU."""
+"""Bytes: several times the L2 of any GPU, so that nothing else stays there."""
+_CLEARINGS = 8
+"""So that the GPU is busy for about half a millisecond, which is longer than a launch needs to reach it."""
 _MULTIPROCESSORS, _CLOCK, _MEMORY_CLOCK, _MAJOR, _MINOR = 16, 13, 36, 75, 76  # CUdevice_attribute
 
 
@@ -86,9 +87,10 @@ class Driver:
         """Writes to other memory, so that the L2 holds nothing of the program, and the GPU is busy."""
         if not self._cleared.value:
             self._check("cuMemAlloc_v2", ctypes.byref(self._cleared), ctypes.c_size_t(_CLEARED))
-        self._check(
-            "cuMemsetD8Async", self._cleared, ctypes.c_ubyte(0), ctypes.c_size_t(_CLEARED), ctypes.c_void_p(stream)
-        )
+        for _ in range(_CLEARINGS):
+            self._check(
+                "cuMemsetD8Async", self._cleared, ctypes.c_ubyte(0), ctypes.c_size_t(_CLEARED), ctypes.c_void_p(stream)
+            )
 
     def close(self) -> None:
         if self._cleared.value:

@@ -93,7 +93,7 @@ class Recording(unittest.TestCase):
         # The results that a GPU would have left.
         direct = gputomo.triton.launch(scale, 64, [self.out, self.x, COUNT, 2.0], "h200", BLOCK=256, TURNS=1)
         self.assertEqual(
-            gputomo.kernel(first).predict(machine="h200").work.instructions, direct.predict("h200").work.instructions
+            gputomo.kernel(first).predict(machine="h200").work.warp_instructions, direct.predict("h200").work.warp_instructions
         )
         self.assertEqual(recording.capture.folder, str(self.folder))
 
