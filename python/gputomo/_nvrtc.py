@@ -32,6 +32,9 @@ def include_folders() -> list[str]:
 def _library(origin: str) -> Any:
     for name in [file for file in _files() if Path(file).exists()] + list(_NAMES):
         try:
+            # NVRTC looks for this one by name, not beside itself.
+            for needed in sorted(Path(name).parent.glob("libnvrtc-builtins.so*")) if "/" in name else []:
+                ctypes.CDLL(str(needed))
             return ctypes.CDLL(name)
         except OSError:
             continue

@@ -231,6 +231,25 @@ TEST_F(Profile, FewBlocksAreExecutedOfALargeGrid) {
     EXPECT_EQ(profile.residency_limit, "blocks of an SM");
 }
 
+TEST_F(Profile, QuickOneExecutesTwoWavesOfOneSmAndSaysSo) {
+    const auto in = buffer(1 << 20), out = buffer(256 << 20);
+    const auto quick = profiled_within(Sampling{}.quick(), "loop", {1'000'000}, {32}, in, out, 4);
+    ASSERT_THAT(quick.sms, SizeIs(1));
+    EXPECT_THAT(quick.sms.front(), SizeIs(2 * 32));
+    EXPECT_LT(quick.sampled.size(), 2 * 32 + 24 + 16U);
+    EXPECT_THAT(quick.assumptions, Contains(HasSubstr("the prediction is a quick one")));
+    const auto whole = profiled("loop", {1'000'000}, {32}, in, out, 4);
+    EXPECT_EQ(quick.sampled.front().instructions, whole.sampled.front().instructions);
+    EXPECT_THAT(whole.assumptions, Not(Contains(HasSubstr("quick"))));
+}
+
+TEST_F(Profile, QuickOneRecordsOneWaveOfLongBlocks) {
+    const auto in = buffer(1 << 20), out = buffer(64 << 20);
+    const auto quick = profiled_within(Sampling{}.quick(), "loop", {100'000}, {32}, in, out, 3000);
+    ASSERT_THAT(quick.sms, SizeIs(1));
+    EXPECT_THAT(quick.sms.front(), SizeIs(32));
+}
+
 TEST_F(Profile, RegistersAndSharedMemoryMayLimitAlike) {
     const auto out = buffer(1 << 20);
     const auto launched = [&] { return profiled("conflicts", {1024}, {128}, out, 1); };

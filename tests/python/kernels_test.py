@@ -124,6 +124,25 @@ class OfCubins(unittest.TestCase):
         self.assertNotIn("<script", card)
         self.assertEqual(card.count("<div"), card.count("</div"))
 
+    def test_dirty_caches_write_what_is_displaced(self):
+        launch = copy(64)
+        cold, dirty = (launch.predict("h200", caches=caches) for caches in ("cold", "dirty"))
+        touched = 2 * 4 * 64 * STEP
+        displaced = min(touched, gputomo.load("h200").caches["l2"].capacity.value)
+        more = dirty.work.dram_written_bytes - cold.work.dram_written_bytes
+        self.assertAlmostEqual(more / displaced, 1, delta=0.1)
+        self.assertGreater(dirty.cycles, 1.1 * cold.cycles)
+        self.assertTrue(any("full of other data" in text for text in dirty.assumptions))
+        with self.assertRaisesRegex(gputomo.InputError, "caches 'dirty': are predicted only"):
+            launch.simulate("h200", caches="dirty")
+
+    def test_quick_predictions_are_near_and_say_so(self):
+        launch = copy(16)
+        whole, quick = launch.predict("h200"), launch.predict("h200", quick=True)
+        self.assertAlmostEqual(quick.cycles / whole.cycles, 1, delta=0.05)
+        self.assertTrue(any("a quick one" in text for text in quick.assumptions))
+        self.assertFalse(any("a quick one" in text for text in whole.assumptions))
+
     def test_lines_of_source(self):
         fixture = ROOT / "tests/answer/fixtures/advice/coalesced.cubin"
         kernel = gputomo.kernel(fixture, "coalesced")
