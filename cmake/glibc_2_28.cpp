@@ -48,7 +48,7 @@ int look_at(dl_phdr_info* object, std::size_t, void* data) {
 
 }  // namespace
 
-/// Of glibc 2.35. libgcc calls it to unwind for exceptions, and reads the begin, the end and the table.
+/// glibc 2.35 has this function. libgcc calls it to unwind for exceptions, and reads the begin, the end and the table.
 extern "C" __attribute__((visibility("hidden"))) int find_object(void* address, FoundObject* found) noexcept
     __asm__("_dl_find_object");  // newer headers declare it with their own type
 extern "C" int find_object(void* address, FoundObject* found) noexcept {
@@ -56,6 +56,6 @@ extern "C" int find_object(void* address, FoundObject* found) noexcept {
     return dl_iterate_phdr(look_at, &search) == 1 ? 0 : -1;
 }
 
-/// Of glibc 2.32. libstdc++ leaves out locks where it is true; false is right for every process.
+/// glibc 2.32 has this variable. libstdc++ leaves out locks where it is true; false is right for every process.
 extern "C" __attribute__((visibility("hidden"))) char __libc_single_threaded;
 char __libc_single_threaded = 0;

@@ -139,7 +139,7 @@ nb::dict row_of(const capture::Capture& captured, const capture::Launch& launch)
         .row("dynamic_shared_bytes", shape != nullptr ? std::optional(shape->shared_bytes) : std::nullopt)
         .row("stream", launch.stream)
         .row("start_microseconds", launch.start_us)
-        // A time that may hold waiting for the host says nothing of the kernel.
+        // A time that may hold waiting for the host is not that of the kernel.
         .row("microseconds", launch.host_wait_us ? std::nullopt : launch.us)
         .row("has_memory", launch.buffers.has_value())
         .row("has_results", launch.results.has_value())
