@@ -19,6 +19,7 @@ from ._tuning import PredictionWarning, milliseconds_of, warn
 from .arguments import HostCopies
 from .errors import InputError
 from .kernels import kernel
+from .launches import Launch
 from .machines import MachineLike, load
 
 __all__ = ["PredictionWarning", "write_cache"]
@@ -98,7 +99,8 @@ def write_cache(
     configs = [config for config in configs if _allowed(config, restrictions)]
     if not configs:
         raise InputError("tune_params: no configuration is allowed; expected at least one")
-    launches, names = [], []
+    launches: list[Launch | None] = []
+    names: list[str] = []
     for config in configs:
         names.append(f"{kernel_name}({', '.join(f'{k}={v}' for k, v in config.items())})")
         try:

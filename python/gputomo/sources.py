@@ -297,6 +297,8 @@ class WarpConversion:
             inner = len(getattr(kind.dtype, "_shape_", ())) if item else 0
             scalar = {float: self.warp.float32, int: self.warp.int32, bool: self.warp.bool}.get(scalar, scalar)
             size = _size_of(_NUMBA_SCALARS.get(scalar.__name__, ""))
+            shape: tuple[int, ...]
+            strides: tuple[int, ...]
             if isinstance(value, Buffer):
                 shape, strides = (value.bytes // (item or size),), (item or size,)
             else:
