@@ -9,9 +9,9 @@
 
 namespace gputomo::answer {
 
-/// The L2 is empty (cold), or full of other data that were written and have to go to DRAM (dirty). Benchmarks that clear
-/// memory before each run leave it dirty. Otherwise the L2 holds what a run of the same launch or of an earlier one left.
-/// The caches of SMs hold no data: a GPU empties them when a launch begins.
+/// The L2 is empty (cold), or full of other data that were written and have to go to DRAM (dirty). Benchmarks that
+/// clear memory before each run leave it dirty. Otherwise the L2 holds what a run of the same launch or of an earlier
+/// one left. The caches of SMs hold no data: a GPU empties them when a launch begins.
 struct Caches {
     enum class State : std::uint8_t { cold, dirty, warm, after };
     State state = State::cold;
