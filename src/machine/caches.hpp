@@ -40,6 +40,9 @@ struct Cache {
     Integer partitions;
     Integer far_latency;
     Real fabric_bytes_per_cycle;
+    Real gpc_bytes_per_cycle;
+    Integer merged_requests;
+    Integer merged_within;
     Integer fetched_ahead;
 
     template <class Self, class Visitor>
@@ -130,6 +133,18 @@ struct Cache {
         visit({.name = "fabric_bytes_per_cycle", .unit = Unit::bytes_per_cycle,
                .doc = "bytes per cycle that stores and reads of DRAM share on their way through this cache, for all "
                       "SMs together; loads that hit do not use it"}, self.fabric_bytes_per_cycle);
+        visit({.name = "gpc_bytes_per_cycle", .unit = Unit::bytes_per_cycle,
+               .doc = "most bytes per cycle that the SMs of one GPC together read from this cache"},
+              self.gpc_bytes_per_cycle);
+        visit({.name = "merged_requests", .unit = Unit::count,
+               .doc = "most requests of a GPC's SMs for one line that reach this cache as one; those of different SMs "
+                      "then pass the way of the GPC once. A missing value means 1",
+               .internal = "only a profiler counts the requests that reach the cache, and a scan uses none"},
+              self.merged_requests);
+        visit({.name = "merged_within", .unit = Unit::cycles,
+               .doc = "cycles between the first and the last of these requests, at most",
+               .internal = "only a profiler counts the requests that reach the cache, and a scan uses none"},
+              self.merged_within);
         visit({.name = "fetched_ahead", .unit = Unit::bytes,
                .doc = "bytes behind a line that is requested which the cache requests as well; a missing value means "
                       "none"}, self.fetched_ahead);

@@ -131,6 +131,7 @@ struct LaunchCost {
     Integer cluster_replacement;
     Real cluster_interval;
     Real warp_interval;
+    Text placement;
     Real profiler_cycles;
     Integer code_prefetch;
     Real store_drain;
@@ -155,6 +156,11 @@ struct LaunchCost {
                       "their blocks"}, self.cluster_interval);
         visit({.name = "warp_interval", .unit = Unit::cycles,
                .doc = "cycles between the starts of two warps on one SM"}, self.warp_interval);
+        visit({.name = "placement",
+               .doc = "the SMs on which the first blocks of a grid without clusters start. With sms, block i starts on "
+                      "SM i. With gpcs, they are spread evenly over GPCs, and within each over TPCs; neighbouring "
+                      "blocks start in one GPC. A missing value means sms",
+               .choices = {"sms", "gpcs"}}, self.placement);
         visit({.name = "profiler_cycles", .unit = Unit::cycles,
                .doc = "SM cycles that a profiler counts for a kernel without instructions, of one block and after its "
                       "caches were flushed (NVIDIA's counter gpc__cycles_elapsed.max). What its code and its constants "

@@ -5,6 +5,7 @@
 #include "costs/register_ports.hpp"
 #include "costs/stalls.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -142,6 +143,12 @@ struct BlockTrace {
     std::vector<std::vector<MeetingUse>> meetings;  ///< likewise
     std::vector<WarpAccess> accesses;
     std::vector<TouchedLine> lines;
+    /// By line: how many SMs of a GPC have a block that loads it while this one runs. Empty: not known.
+    std::vector<std::uint8_t> sharers;
+
+    [[nodiscard]] double sharers_of(std::size_t line) const {
+        return sharers.size() == lines.size() ? std::max<double>(1, sharers[line]) : 1;
+    }
 };
 
 /// Counts of one block.

@@ -7,7 +7,9 @@
 #include "launch/profile/recorder.hpp"
 #include "launch/profile/resident_profile.hpp"
 #include "launch/profile/saved_memory.hpp"
+#include "launch/profile/sharers.hpp"
 #include "launch/profile/steps.hpp"
+#include "machine/cache_scope.hpp"
 #include "sim/machine_code/unknown_values.hpp"
 #include "sim/sm/engine/residency.hpp"
 #include "units/error.hpp"
@@ -158,6 +160,7 @@ private:
             profile_.warnings.emplace_back(
                 "warps asked for a phase of a barrier in shared memory several times and went on before it ended. How "
                 "long they ask is not predicted: the launch may take far longer");
+        find_sharers();
         sample();
         if (sampling_.is_quick)
             profile_.assumptions.emplace_back(
@@ -279,6 +282,19 @@ private:
         }
         // What was recorded leaves no room for another block; a block without a record has all of it.
         if (stopped_ == Interruption::Why::instructions && !profile_.sms.empty()) stopped_.reset();
+    }
+
+    /// Blocks that run on the same GPC as those of the recorded SMs are executed before others.
+    void find_sharers() {
+        const auto* const cache = machine::shared_cache(machine_, "global");
+        if (cache == nullptr || cache->merged_requests.value_or(1) <= 1) return;
+        const double most = executed_ + sampling_.thorough / 2;
+        for (auto& of_sm : profile_.sms)
+            add_sharers(of_sm, blocks_of_gpc(machine_, profile_.blocks, of_sm.front().block),
+                        [&](std::uint64_t block) -> const std::unordered_set<std::uint64_t>* {
+                            if (stopped_ || executed_ > most || !execute(block, false)) return nullptr;
+                            return &recorder_.loaded();
+                        });
     }
 
     void note_missing() {

@@ -1,5 +1,6 @@
 #include "predict/launch/launch_prediction.hpp"
 
+#include "launch/profile/sharers.hpp"
 #include "predict/launch/atomic_load.hpp"
 #include "predict/launch/doubts.hpp"
 #include "predict/launch/touched_bytes.hpp"
@@ -171,6 +172,13 @@ private:
         to_.bank_conflict_ratio = conflict_free > 0 ? banks / conflict_free : 1;
     }
 
+    /// How many SMs of a block's GPC have blocks.
+    [[nodiscard]] double gpc_sms(std::uint64_t block, double active) const {
+        if (profile_.blocks_of_sms.empty() && active >= std::min(rates_.sms, static_cast<double>(profile_.blocks)))
+            return static_cast<double>(launch::blocks_of_gpc(machine_, profile_.blocks, block).size() + 1);
+        return std::max(1.0, active / rates_.gpcs);
+    }
+
     [[nodiscard]] Shares shares_of(std::span<const launch::BlockTrace> blocks, double factor) const {
         const double active = active_sms(factor * static_cast<double>(blocks.size()));
         const TouchedBytes touched = touched_bytes(blocks, rates_.l2_granule);
@@ -190,6 +198,7 @@ private:
                                : content_.own_share() > 0         ? 1 - room / touched_by_grid
                                                                   : 1 - rates_.l2_bytes / touched_by_grid;
         return {.active_sms = active,
+                .gpc_sms = gpc_sms(blocks.front().block, active),
                 .first_of_gpu = read_by_sms > 0 ? std::min(1.0, grid.read / read_by_sms) : 1,
                 .l2_bytes = touched_by_grid > rates_.l2_bytes
                                 ? rates_.l2_bytes * std::min(1.0, touched.read * factor / touched_by_grid)

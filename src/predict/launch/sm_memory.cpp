@@ -54,11 +54,12 @@ double SmMemory::translation(const launch::TouchedLine& line, double now) {
     return waits;
 }
 
-double SmMemory::served(const launch::WarpAccess& access, const launch::TouchedLine& line, double now, Twin& twin) {
+double SmMemory::served(const launch::WarpAccess& access, const SharedLine& shared, double now, Twin& twin) {
+    const launch::TouchedLine& line = shared.line;
     if (access.kind == launch::AccessKind::store) return store(line, now);
     if (access.kind == launch::AccessKind::atomic) return atomic(access, line, now) + translation(line, now);
     twin.issue(now);
-    Arrival data = load(access, line, now, twin.lag(now));
+    Arrival data = load(access, shared, now, twin.lag(now));
     const double waits = translation(line, now);
     data.own += waits;
     data.twin += waits;
@@ -66,7 +67,8 @@ double SmMemory::served(const launch::WarpAccess& access, const launch::TouchedL
     return data.own;
 }
 
-Arrival SmMemory::load(const launch::WarpAccess& access, const launch::TouchedLine& line, double now, double lag) {
+Arrival SmMemory::load(const launch::WarpAccess& access, const SharedLine& shared, double now, double lag) {
+    const launch::TouchedLine& line = shared.line;
     Arrival done{now + rates_.l1_latency, now + rates_.l1_latency + lag};
     std::uint32_t missing = 0;
     for (std::uint32_t sectors = line.sectors; sectors != 0; sectors &= sectors - 1) {
@@ -81,7 +83,7 @@ Arrival SmMemory::load(const launch::WarpAccess& access, const launch::TouchedLi
         if (*arrival > now) done.wait_for(on_the_way(granule_of(sector_number(line, sector)), *arrival, now, lag));
     }
     if (missing == 0) return done;
-    const Arrival arrival = load_missing(line, missing, now, lag);
+    const Arrival arrival = load_missing(shared, missing, now, lag);
     if (!access.skips_near)
         for (; missing != 0; missing &= missing - 1)
             l1_.insert(sector_number(line, static_cast<std::uint32_t>(std::countr_zero(missing))), arrival.own);
@@ -105,13 +107,18 @@ double SmMemory::through(Server& port, Server& share, const Bandwidth& bandwidth
     return start;
 }
 
-Arrival SmMemory::load_missing(const launch::TouchedLine& line, std::uint32_t missing, double now, double lag) {
+Arrival SmMemory::load_missing(const SharedLine& shared, std::uint32_t missing, double now, double lag) {
     const double bytes = bytes_of(missing);
     timeline_.l2_read_bytes += bytes;
-    const Granules granules = granules_of(line, missing);
+    const Granules granules = granules_of(shared.line, missing);
+    // Loads of a GPC's SMs for one line are one request.
+    const double merged = std::min(rates_.merged_loads, shared.sharers);
     // The L2 takes as long for a part of a granule as for the whole one.
-    const double weight = static_cast<double>(granules.count) * rates_.l2_granule / bytes;
-    return from_l2(granules, through(loads_, load_share_, rates_.loads, bytes, now, weight), lag);
+    const double weight = static_cast<double>(granules.count) * rates_.l2_granule / bytes / merged;
+    double start = through(loads_, load_share_, rates_.loads, bytes, now, weight);
+    if (rates_.gpc_loads > 0)
+        start = gpc_share_.take(start, bytes * shares_.gpc_sms / merged / rates_.gpc_loads * scale_);
+    return from_l2(granules, start, lag);
 }
 
 std::uint64_t SmMemory::granule_of(std::uint64_t sector) const {
@@ -276,7 +283,7 @@ void SmMemory::to_dram(double written, double now) {
 
 void SmMemory::fill_busy(BusyCycles& busy) const {
     busy[kDram] = dram_.busy;
-    busy[kL2Loads] = std::max(loads_.busy, load_share_.busy);
+    busy[kL2Loads] = std::max({loads_.busy, load_share_.busy, gpc_share_.busy});
     busy[kL2Stores] = std::max(stores_.busy, store_share_.busy);
     busy[kL2Atomics] = std::max(atomics_.busy, atomic_share_.busy);
     if (rates_.l2_fabric > 0) busy[kL2Fabric] = fabric_share_.busy;
@@ -295,7 +302,8 @@ Utilisation SmMemory::used() const {
     double atomics = 0;
     for (const Server& unit : atomic_units_) atomics += unit.busy / static_cast<double>(atomic_units_.size());
     return {.l1 = std::max({loads_.busy, stores_.busy, atomics_.busy}),
-            .l2 = std::max({load_share_.busy, store_share_.busy, fabric_share_.busy, atomic_share_.busy, atomics}),
+            .l2 = std::max({load_share_.busy, gpc_share_.busy, store_share_.busy, fabric_share_.busy,
+                            atomic_share_.busy, atomics}),
             .dram = shares_.active_sms * (read + written) / rates_.memory_peak};
 }
 

@@ -22,13 +22,19 @@
 
 namespace gputomo::predict {
 
+/// A line of an access, and how many SMs of the GPC load it at about the same time.
+struct SharedLine {
+    const launch::TouchedLine& line;
+    double sharers = 1;
+};
+
 class SmMemory {
 public:
     /// Adds the bytes that it moves to `timeline`.
     SmMemory(const SmRates& rates, const Shares& shares, double partial_store, Timeline& timeline);
 
     /// When a line of an access that leaves the SM at `now` is done. `twin` is that of the warp.
-    double served(const launch::WarpAccess& access, const launch::TouchedLine& line, double now, Twin& twin);
+    double served(const launch::WarpAccess& access, const SharedLine& shared, double now, Twin& twin);
     /// From now on, blocks of earlier waves have run on all SMs.
     void start_later_wave() { later_wave_ = true; }
     /// When the last store has left the SM.
@@ -44,9 +50,9 @@ public:
 private:
     double through(Server& port, Server& share, const Bandwidth& bandwidth, double bytes, double now,
                    double weight = 1) const;
-    Arrival load(const launch::WarpAccess& access, const launch::TouchedLine& line, double now, double lag);
+    Arrival load(const launch::WarpAccess& access, const SharedLine& shared, double now, double lag);
     /// These sectors are not in the L1.
-    Arrival load_missing(const launch::TouchedLine& line, std::uint32_t missing, double now, double lag);
+    Arrival load_missing(const SharedLine& shared, std::uint32_t missing, double now, double lag);
     /// The granules of the L2 that have these sectors of a line.
     struct Granules {
         std::array<std::uint64_t, launch::kTouchedLineBytes / launch::kTouchedSectorBytes> number{};
@@ -80,7 +86,7 @@ private:
     double scale_;  ///< of the cycles for which something is busy: 0 where nothing ever is
     RecentGranules l1_, l2_;
     MemoryLoad load_;
-    Server loads_, load_share_, stores_, store_share_, atomics_, atomic_share_, fabric_share_, dram_;
+    Server loads_, load_share_, gpc_share_, stores_, store_share_, atomics_, atomic_share_, fabric_share_, dram_;
     Server filling_;  ///< parts of the L2 that stores to lines on their way from DRAM block
     std::vector<Server> atomic_units_;
     using AtomicInFlight = std::pair<double, double>;  ///< when it is performed, and its sectors

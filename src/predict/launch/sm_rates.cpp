@@ -5,6 +5,7 @@
 #include "costs/lines_in_flight.hpp"
 #include "machine/cache_scope.hpp"
 #include "machine/dram_variation.hpp"
+#include "machine/gpc_size.hpp"
 #include "machine/store_queue.hpp"
 #include "units/error.hpp"
 #include "units/warp.hpp"
@@ -59,6 +60,8 @@ void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t s
         rates.l2_latency = static_cast<double>(*l2->latency);
         rates.l2_granule = static_cast<double>(l2->sector.value_or(32));
         rates.loads = {l2->sm_bytes_per_cycle.value_or(0), l2->bytes_per_cycle.value_or(0)};
+        rates.gpc_loads = l2->gpc_bytes_per_cycle.value_or(0);
+        rates.merged_loads = static_cast<double>(l2->merged_requests.value_or(1));
         rates.far = machine::far_memory(path->second, *l2);
         rates.l2_fabric = l2->fabric_bytes_per_cycle.value_or(0);
         rates.stores_block_fills = l2->filling_store.value_or("merges") == "blocks";
@@ -92,6 +95,7 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     rates.gpu = machine.identity.name.value_or("GPU");
     rates.sms = needed(machine.topology.sms, "topology.sms", origin);
     rates.clock_ghz = needed(machine.clock.sm_mhz, "clock.sm_mhz", origin) / 1000;
+    rates.gpcs = static_cast<double>(std::max<std::size_t>(1, machine::gpc_sizes(machine.topology).size()));
     rates.schedulers = static_cast<int>(needed(machine.issue.schedulers_per_sm, "issue.schedulers_per_sm", origin));
     rates.issue_interval = machine.issue.issue_interval.value_or(1);
     rates.max_warps = static_cast<int>(machine.topology.max_threads_per_sm.value_or(0) / kWarpSize);

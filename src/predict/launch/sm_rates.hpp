@@ -52,6 +52,9 @@ struct SmRates {
     double memory_latency = 0, memory_line_range = 0;  ///< to a line at the mean distance, and from nearest to farthest
     machine::FarMemory far;                            ///< what lines behind another partition of the L2 cost
     Bandwidth loads, stores, atomics;                  ///< at the L2
+    double gpc_loads = 0;  ///< bytes that the SMs of one GPC load from the L2 in a cycle; 0: not limited
+    double gpcs = 1;
+    double merged_loads = 1;  ///< most loads of a line by SMs of a GPC that are one request
     std::optional<costs::AtomicUnits> atomic_units;
     double atomics_in_flight = 0;  ///< sectors of one SM; 0: any number
     /// The most bytes that are stored or come from DRAM in a cycle, together. 0: not described.

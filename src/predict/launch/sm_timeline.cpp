@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <queue>
@@ -68,7 +69,10 @@ private:
         look_for_interruption();
         const auto index = static_cast<std::uint32_t>(next_block_++);
         if (next_block_ > resident_) memory_.start_later_wave();
-        if (next_block_ > first_last_) shares_.active_sms = shares_.active_at_end;
+        if (next_block_ > first_last_) {
+            shares_.active_sms = shares_.active_at_end;
+            shares_.gpc_sms = std::min(shares_.gpc_sms, std::ceil(shares_.active_at_end / rates_.gpcs));
+        }
         ReplayedBlock& block = blocks_[index];
         // All SMs start blocks in turn.
         const double interval = rates_.block_interval * shares_.active_sms;
@@ -308,10 +312,11 @@ private:
         const double rate = writes ? spec.store_bytes_per_cycle : spec.bytes_per_cycle;
         const double earlier = writes ? 0 : access.tensor ? spec.tensor_earlier : spec.earlier;
         double done = at + start;
-        for (const auto& line : std::span(trace.lines.data() + access.first, access.lines)) {
+        for (std::size_t i = access.first; i < std::size_t{access.first} + access.lines; ++i) {
+            const launch::TouchedLine& line = trace.lines[i];
             const double bytes = std::popcount(line.sectors) * static_cast<double>(launch::kTouchedSectorBytes);
             const double leaves = bulk_.take(at, std::max(spec.piece, rate > 0 ? bytes / rate : 0) * scale_) + start;
-            done = std::max(done, memory_.served(access, line, leaves, warp.twin) - earlier);
+            done = std::max(done, memory_.served(access, {line, trace.sharers_of(i)}, leaves, warp.twin) - earlier);
             if (writes) warp.bulk_read = std::max(warp.bulk_read, leaves);
         }
         if (writes) warp.bulk_done = std::max(warp.bulk_done, done);
@@ -393,7 +398,8 @@ private:
             for (std::size_t i = 0; i < lines.size() && access.stage != launch::Stage::constants; ++i) {
                 const double leaves = first + cycles * static_cast<double>(i) / static_cast<double>(lines.size());
                 read = std::max(read, leaves);
-                const double there = memory_.served(access, lines[i], leaves, warp.twin) + later;
+                const SharedLine line{lines[i], trace.sharers_of(access.first + i)};
+                const double there = memory_.served(access, line, leaves, warp.twin) + later;
                 first_word = i == 0 ? there : std::min(first_word, there);
                 done = std::max(done, there);
             }

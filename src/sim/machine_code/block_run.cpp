@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace gputomo::sim::machine_code {
 
@@ -61,6 +62,12 @@ Round BlockRun::round(const RoundRule& rule) {
     Round round{.idle = launch_.watches_waits};
     const std::uint64_t writes = watch_.writes();
     for (warp_ = 0; warp_ < warps_.size(); ++warp_) run_warp(rule, round);
+    if (!round.executed) {
+        // All warps wait, so that those that ask for a phase stop waiting.
+        patient_ = false;
+        for (warp_ = 0; warp_ < warps_.size(); ++warp_) run_warp(rule, round);
+        patient_ = true;
+    }
     round.idle &= round.executed && watch_.writes() == writes;
     return round;
 }
@@ -79,13 +86,17 @@ void BlockRun::run_warp(const RoundRule& rule, Round& round) {
             asks = true;
             break;
         }
+        if (patient_ && waits_for_phase(*path)) {
+            asks = true;
+            break;
+        }
         round.executed = true;
         if (at < rule.cycles.size()) cycles += static_cast<double>(rule.cycles[at]);
         const std::uint32_t lanes = path->mask;
         execute(*path);
-        // A warp whose phase has not ended lets the others go on, which may end it.
-        if (at < program_.steps.size() && checks_phase(program_.steps[at]))
-            asks = (lanes & ~warp().predicates[program_.steps[at].predicate_out[0].number]) != 0;
+        // A warp whose phase has not ended lets the others go on, which may end it, or give registers back.
+        if (const Step& step = program_.steps[at]; checks_phase(step) || asks_for_registers(step))
+            asks = (lanes & ~warp().holds(step.predicate_out[0])) != 0;
         waits = launch_.watches_waits && watch_.waits(warp_);
         if (reads) break;
     }
@@ -93,6 +104,26 @@ void BlockRun::run_warp(const RoundRule& rule, Round& round) {
     if (waits || asks || left == 0) paths().rotate();
     // A warp that could go on and does not wait may change something.
     if (!waits && paths().current() != nullptr) round.idle = false;
+}
+
+bool BlockRun::waits_for_phase(const Path& path) {
+    if (path.step >= program_.steps.size()) return false;
+    const Step& step = program_.steps[path.step];
+    if (!tries_to_wait(step) || !checks_phase(step) || !is_alone(paths())) return false;
+    const std::uint32_t guard = warp().holds({step.guard.predicate, step.guard.uniform, step.guard.invert});
+    const std::uint32_t mask = path.mask & guard;
+    if (mask == 0) return false;
+    // The check changes nothing but its predicate.
+    Observer* const observer = std::exchange(state_.observer, nullptr);
+    bool waits = false;
+    try {
+        step.execute(warp(), step, mask);
+        waits = (mask & ~warp().holds(step.predicate_out[0])) != 0;
+    } catch (const LaneFault&) {
+        // Its execution will say what is wrong.
+    }
+    state_.observer = observer;
+    return waits;
 }
 
 std::string BlockRun::where(std::size_t step) const {

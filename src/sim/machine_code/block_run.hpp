@@ -82,6 +82,8 @@ private:
     [[nodiscard]] Paths& paths() { return paths_[warp_]; }
     [[nodiscard]] Warp& warp() { return *warps_[warp_]; }
     void run_warp(const RoundRule& rule, Round& round);
+    /// Whether the path asks for a phase that has not ended, so that its warp waits there.
+    [[nodiscard]] bool waits_for_phase(const Path& path);
     [[nodiscard]] std::string where(std::size_t step) const;
     void execute(const Path& path);
     void follow_or_name(const Step& step, std::size_t at, std::uint32_t mask);
@@ -101,6 +103,8 @@ private:
     std::vector<Paths> paths_;
     std::array<BlockBarrier, kBlockBarriers> barriers_;
     std::size_t warp_ = 0;
+    bool patient_ =
+        true;  ///< warps wait where they ask for a phase; otherwise they go on as if they had waited in vain
     WaitWatch watch_;
     std::optional<UnknownValues> unknown_;  ///< where products are not computed
 };

@@ -9,6 +9,8 @@ namespace gputomo::sim::machine_code {
 struct BlockState;
 
 inline constexpr std::uint64_t kBarrierBytes = 8;
+/// In place of a barrier's offset: the registers that warps of the block have given back.
+inline constexpr std::uint64_t kSpareRegisters = ~std::uint64_t{1};
 
 /// One arrival at a barrier.
 struct Arrival {

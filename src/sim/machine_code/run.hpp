@@ -43,7 +43,8 @@ public:
     /// that is 0.
     virtual void meet(std::uint32_t /*barrier*/, std::uint32_t /*expected*/, std::uint32_t /*threads*/,
                       bool /*waits*/) {}
-    /// A thread asks whether a phase of a barrier in shared memory has ended.
+    /// A thread asks whether a phase of a barrier in shared memory has ended. Where the barrier is kSpareRegisters, its
+    /// warp asks whether the block has registers for it.
     virtual void check(std::uint64_t /*barrier*/, bool /*ended*/) {}
     /// The block has ended. The launch ends with it where this returns false.
     virtual bool end_block(std::uint64_t index) = 0;

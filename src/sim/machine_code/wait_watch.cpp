@@ -3,6 +3,7 @@
 #include "sass/code.hpp"
 #include "sass/form.hpp"
 #include "sim/exec/program.hpp"
+#include "sim/machine_code/paths.hpp"
 #include "sim/machine_code/warp.hpp"
 
 #include <algorithm>
@@ -90,6 +91,22 @@ bool reaches_global(sass::MemorySpace space) {
 }
 
 }  // namespace
+
+bool tries_to_wait(const Step& step) {
+    return step.instruction.form != nullptr && step.instruction.operation == sass::Operation::SYNCS &&
+           step.instruction.value(sass::Modifier::try_wait) != 0;
+}
+
+bool is_alone(const Paths& paths) {
+    return std::ranges::count_if(paths.all(), [](const Path& path) {
+               return path.state != Path::State::converging && path.state != Path::State::warp_barrier;
+           }) <= 1;
+}
+
+bool asks_for_registers(const Step& step) {
+    return step.instruction.form != nullptr && step.instruction.operation == sass::Operation::USETMAXREG &&
+           step.instruction.form->written_predicates > 0;
+}
 
 bool checks_phase(const Step& step) {
     return step.instruction.form != nullptr && step.instruction.operation == sass::Operation::SYNCS &&

@@ -10,6 +10,7 @@
 
 namespace gputomo::sim::machine_code {
 
+class Paths;
 class Warp;
 
 /// How an instruction touches memory that other threads see.
@@ -24,6 +25,12 @@ struct VisibleAccesses {
 
 /// Whether the instruction asks if a phase of a barrier in shared memory has ended, which threads do until it has.
 [[nodiscard]] bool checks_phase(const Step& step);
+/// Whether it waits for a while before it says that the phase has not ended.
+[[nodiscard]] bool tries_to_wait(const Step& step);
+/// Whether all threads of the warp that do not wait for each other are on one path.
+[[nodiscard]] bool is_alone(const Paths& paths);
+/// Whether the instruction asks for registers, which a warp does again and again until others have given them back.
+[[nodiscard]] bool asks_for_registers(const Step& step);
 
 /// A warp that waited for what another one writes.
 struct Wait {

@@ -6,6 +6,8 @@
 // WARPGROUP.DEPBAR only.
 #include "sass/form.hpp"
 #include "sim/exec/lane_fault.hpp"
+#include "sim/machine_code/mbarrier.hpp"
+#include "sim/machine_code/run.hpp"
 #include "sim/machine_code/warp.hpp"
 #include "sim/machine_code/warpgroup_arithmetic.hpp"
 #include "sim/machine_code/warpgroup_operands.hpp"
@@ -286,7 +288,9 @@ void change_registers(Warp& warp, const Step& step, std::uint32_t /*mask*/) {
         warp.block->spare_registers -= more;
         warp.registers_held = wanted;
     }
-    if (asks) warp.set_predicate(step.predicate_out[0], done ? 1 : 0, 1);
+    if (!asks) return;
+    warp.set_predicate(step.predicate_out[0], done ? 1 : 0, 1);
+    if (warp.block->observer != nullptr) warp.block->observer->check(kSpareRegisters, done);
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ private:
     CacheLevel* cache(const std::string& key, const std::string& named_by);
     TlbLevel* tlb(const std::string& key, const std::string& named_by);
     void read_timing(const machine::Cache& from, CacheLevel& level, const std::string& where);
+    void read_gpcs(const machine::Cache& from, CacheLevel& level, const std::string& where) const;
     void read_stores(const machine::Cache& from, CacheLevel& level, const std::string& where);
     static void read_ahead(const machine::Cache& from, CacheLevel& level, const std::string& where);
     /// Tables of a cache or a path, one for each of `instances`.
@@ -72,6 +73,7 @@ void Builder::read_timing(const machine::Cache& from, CacheLevel& level, const s
         level.cycles_per_sm_byte = 1 / need_rate(from.sm_bytes_per_cycle, where + ".sm_bytes_per_cycle");
         level.sm_ports.assign(placement_.sms(), Server(kLevelPortSlots));
     }
+    read_gpcs(from, level, where);
     if (from.partitions)
         level.partitions =
             static_cast<std::uint32_t>(need_count(from.partitions, where + ".partitions", placement_.sms()));
@@ -94,6 +96,22 @@ void Builder::read_timing(const machine::Cache& from, CacheLevel& level, const s
         reject(where + ".far_latency", fmt::format("found {}", *from.far_latency),
                fmt::format("less: with a mean of {}, hits in an SM's own partition would take no time", latency));
     level.latency.assign(placement_.sms(), far - level.far_extra);
+}
+
+void Builder::read_gpcs(const machine::Cache& from, CacheLevel& level, const std::string& where) const {
+    if (!from.gpc_bytes_per_cycle && !from.merged_requests) return;
+    if (level.scope != Scope::gpu)
+        reject(where + (from.gpc_bytes_per_cycle ? ".gpc_bytes_per_cycle" : ".merged_requests"),
+               fmt::format("found beside the scope \"{}\"", from.scope.value_or("?")),
+               "the scope \"gpu\", because the SMs of a GPC share their way to a cache of all SMs");
+    GpcSpec spec;
+    if (from.gpc_bytes_per_cycle)
+        spec.cycles_per_byte = 1 / need_rate(from.gpc_bytes_per_cycle, where + ".gpc_bytes_per_cycle");
+    if (from.merged_requests)
+        spec.merged =
+            static_cast<std::uint32_t>(need_count(from.merged_requests, where + ".merged_requests", kMaxEntries));
+    if (spec.merged > 1) spec.within = need_cycles(from.merged_within, where + ".merged_within");
+    level.of_gpcs.assign(placement_.gpcs(), GpcRequests(spec));
 }
 
 void Builder::read_stores(const machine::Cache& from, CacheLevel& level, const std::string& where) {

@@ -3,6 +3,7 @@
 
 #include "machine/dram_variation.hpp"
 #include "machine/machine.hpp"
+#include "sim/memory/gpc_requests.hpp"
 #include "sim/memory/outstanding.hpp"
 #include "sim/memory/placement.hpp"
 #include "sim/memory/server.hpp"
@@ -26,6 +27,7 @@ struct CacheLevel {
     std::vector<Server> ports;                  ///< by instance, where limited
     double cycles_per_sm_byte = 0;              ///< of what one SM reads from a cache that several SMs share
     std::vector<Server> sm_ports;               ///< by SM, where limited
+    std::vector<GpcRequests> of_gpcs;           ///< of a cache of all SMs: loads by GPC, where described
     std::vector<OutstandingTable> outstanding;  ///< by instance, where described
     bool merges_lines = true;                   ///< MSHRs are found by line, PRT entries by warp instruction
     bool allocates_stores = false;

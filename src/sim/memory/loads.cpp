@@ -57,6 +57,27 @@ OutstandingTable::Slot MemoryModel::track(CacheLevel& level, std::size_t instanc
 }
 
 Time MemoryModel::fetch_block(TransactionState& state, std::size_t depth, const Range& range, Time now) {
+    const bool leaves = depth == state.path.near && !state.path.caches[depth]->of_gpcs.empty();
+    return leaves ? leave_gpc(state, depth, range, now) : look_up(state, depth, range, now);
+}
+
+Time MemoryModel::leave_gpc(TransactionState& state, std::size_t depth, const Range& range, Time now) {
+    CacheLevel& level = *state.path.caches[depth];
+    const std::uint32_t sm = state.transaction.sm;
+    GpcRequests& requests = level.of_gpcs[placement_.gpc_of(sm)];
+    const TagArray& tags = level.instances.front();
+    const LineLoad load{.line = range.physical >> tags.block_shift(),
+                        .sectors = tags.sectors_of(range.physical, range.bytes),
+                        .bytes = static_cast<double>(range.bytes),
+                        .sm = sm};
+    if (const auto done = requests.join(load, now)) return std::max(*done, now + state.penalty);
+    const Time start = queue(state, requests.port(), requests.service(load), now);
+    const Time done = look_up(state, depth, range, start);
+    requests.add(load, now, done);
+    return done;
+}
+
+Time MemoryModel::look_up(TransactionState& state, std::size_t depth, const Range& range, Time now) {
     CacheLevel& level = *state.path.caches[depth];
     const Transaction& t = state.transaction;
     const std::size_t instance = placement_.instance(level.scope, t.sm, t.scheduler);

@@ -112,6 +112,7 @@ void MemoryModel::begin_launch() {
         (void)key;
         for (const auto* ports : {&cache.ports, &cache.sm_ports})
             for (const auto& port : *ports) latest_ = std::max(latest_, port.busy_until());
+        for (const auto& gpc : cache.of_gpcs) latest_ = std::max(latest_, gpc.port().busy_until());
     }
     latest_ = std::max({latest_, stores_.busy_until(), atomic_units_.busy_until(), fabric_.busy_until()});
     for (const AtomicUnit& unit : units_) latest_ = std::max(latest_, unit.server.busy_until());

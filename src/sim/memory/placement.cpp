@@ -1,5 +1,6 @@
 #include "sim/memory/placement.hpp"
 
+#include "machine/gpc_size.hpp"
 #include "sim/memory/description.hpp"
 
 #include <algorithm>
@@ -29,7 +30,8 @@ Placement::Placement(const machine::Machine& machine)
       schedulers_(count_or_0(machine.issue.schedulers_per_sm, "issue.schedulers_per_sm")),
       sms_per_tpc_(count_or_0(machine.topology.sms_per_tpc, "topology.sms_per_tpc")),
       sms_per_cpc_(count_or_0(machine.topology.sms_per_cpc, "topology.sms_per_cpc")),
-      sms_per_gpc_(count_or_0(machine.topology.sms_per_gpc, "topology.sms_per_gpc")) {
+      sms_per_gpc_(count_or_0(machine.topology.sms_per_gpc, "topology.sms_per_gpc")),
+      gpcs_(machine::gpcs_of_sms(machine.topology)) {
     for (std::uint32_t sm = 0; sm < sms_; ++sm) {
         of_sm_[static_cast<std::size_t>(Scope::sm)].push_back(sm);
         of_sm_[static_cast<std::size_t>(Scope::tpc)].push_back(sm / std::max(1U, sms_per_tpc_));

@@ -25,6 +25,9 @@ public:
         return of_sm_[static_cast<std::size_t>(scope)][sm];
     }
     [[nodiscard]] std::uint32_t sms() const { return sms_; }
+    /// The GPC to whose port the SM belongs. Caches of a GPC (Scope::gpc) follow `topology.sms_per_gpc` alone.
+    [[nodiscard]] std::uint32_t gpc_of(std::uint32_t sm) const { return gpcs_[sm]; }
+    [[nodiscard]] std::size_t gpcs() const { return gpcs_.back() + std::size_t{1}; }
 
     /// Latency by SM, the same within a TPC. Latencies rise from the smallest to the largest of `range` in even steps.
     /// Then they are adjusted until their mean over SMs, rounded, is `mean` (Wong 2010, IV-G gives mean and range).
@@ -39,6 +42,7 @@ private:
     std::uint32_t sms_per_cpc_ = 0;
     std::uint32_t sms_per_gpc_ = 0;
     std::array<std::vector<std::uint32_t>, 6> of_sm_;  ///< by scope
+    std::vector<std::uint32_t> gpcs_;                  ///< by SM
 };
 
 }  // namespace gputomo::sim

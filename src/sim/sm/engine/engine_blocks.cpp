@@ -1,4 +1,5 @@
 // How a launch begins, and how blocks and warps come and go.
+#include "machine/gpc_size.hpp"
 #include "sim/sm/engine/engine.hpp"
 #include "sim/sm/engine/residency.hpp"
 #include "units/error.hpp"
@@ -76,6 +77,9 @@ void Engine::size_launch() {
 
 void Engine::place_initial_blocks() {
     if (shape_.cluster.count() > 1) return place_clusters(0);
+    if (machine::places_by_gpc(setup_.machine))
+        for (const auto sm : machine::first_sms(setup_.machine.topology, units_.block_launch_spec.blocks))
+            place_block(sm, 0);
     for (bool placed = true; placed;) {
         placed = false;
         for (std::uint32_t sm = 0; sm < units_.block_launch.sms.size(); ++sm) placed |= place_block(sm, 0);

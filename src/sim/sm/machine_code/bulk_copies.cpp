@@ -1,5 +1,5 @@
 // Machine code: bulk copies, and warps that wait at barriers in shared memory for them or for other warps.
-#include "sass/form.hpp"
+#include "sim/machine_code/wait_watch.hpp"
 #include "sim/sm/machine_code/sass_engine.hpp"
 
 #include <algorithm>
@@ -37,21 +37,11 @@ void SassEngine::copy_bulk(Warp& warp, std::size_t at, double now) {
 
 // ---- waiting at a barrier ------------------------------------------------------------------------------------------
 
-bool SassEngine::tries_to_wait(const Step& step) {
-    return step.instruction.form != nullptr && step.instruction.operation == sass::Operation::SYNCS &&
-           step.instruction.value(sass::Modifier::try_wait) != 0;
-}
-
 /// A warp whose phase has not ended waits until it has, and with it threads that wait for those that ask. Where other
 /// threads of the warp can go on, those that ask do not wait: they ask again. `mask` has the threads that ask.
 void SassEngine::wait_for_phase(Warp& warp, std::size_t at, std::uint32_t mask) {
     const Step& step = program_.steps[at];
-    const auto waits_for_them = [](const machine_code::Path& path) {
-        return path.state == machine_code::Path::State::converging ||
-               path.state == machine_code::Path::State::warp_barrier;
-    };
-    if (warp.paths.all().size() > 1 + static_cast<std::size_t>(std::ranges::count_if(warp.paths.all(), waits_for_them)))
-        return;
+    if (!machine_code::is_alone(warp.paths)) return;
     if ((warp.state.holds(step.predicate_out[0]) & mask) == mask) return;
     warp.waits_for_phase = true;
     waiters_[warp.block].push_back(

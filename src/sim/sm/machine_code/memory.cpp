@@ -109,7 +109,7 @@ void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, d
     complete(warp, at, std::max(times.warp_free, now + units_.scheduler_spec.issue_interval), written,
              uses_barrier ? 0 : times.later_for_cores);
     if (!uses_barrier) return;
-    if (tries_to_wait(step))
+    if (machine_code::tries_to_wait(step))
         wait_for_phase(warp, at, mask);
     else if (!asks_for_phase(step)) {
         // A check of a waiting warp of this block leaves what it reaches in the same place.

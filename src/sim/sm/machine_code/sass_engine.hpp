@@ -174,7 +174,6 @@ private:
         std::uint32_t mask = 0;
     };
     void copy_bulk(Warp& warp, std::size_t at, double now);
-    [[nodiscard]] static bool tries_to_wait(const Step& step);
     void wait_for_phase(Warp& warp, std::size_t at, std::uint32_t mask);
     void check_waiters(std::uint32_t block, double now);
 
