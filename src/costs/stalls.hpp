@@ -58,6 +58,7 @@ struct IssueWait {
     double fixed = 0;                      ///< the end of its stall count
     double held = 0;                       ///< until when it held the warp back otherwise
     double fetched = 0;                    ///< when the code of `step` was there
+    double constants = 0;                  ///< when the constant among its operands was there
     double ready = 0;                      ///< when what `step` waits for was there
     std::uint32_t producer = kNoProducer;  ///< that `step` waited for
     bool fence = false;                    ///< `step` waits for accesses to memory
@@ -99,6 +100,7 @@ public:
         const double held = until(wait.held);
         if (wait.before != kNoProducer) charge(to, kinds_[wait.before].hold, held);
         charge(to, Stall::no_instructions, until(wait.fetched));
+        charge(to, Stall::short_scoreboard, until(wait.constants));
         if (const double cycles = until(wait.ready); cycles > 0) wait_for(to, wait, cycles);
         charge(to, kinds_[wait.step].throttle, until(wait.unit_free));
         charge(to, Stall::not_selected, until(wait.chosen));

@@ -41,6 +41,7 @@ std::span<const Experiment> catalogue() {
         tlb_scopes_experiment(),
         dram_bandwidth_experiment(),
         l2_fabric_experiment(),
+        gpc_ports_experiment(),
         filling_lines_experiment(),
         launch_experiment(),
         control_flow_experiment(),

@@ -39,6 +39,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment tlb_scopes_experiment();
 [[nodiscard]] Experiment dram_bandwidth_experiment();
 [[nodiscard]] Experiment l2_fabric_experiment();
+[[nodiscard]] Experiment gpc_ports_experiment();
 [[nodiscard]] Experiment filling_lines_experiment();
 [[nodiscard]] Experiment launch_experiment();
 [[nodiscard]] Experiment control_flow_experiment();

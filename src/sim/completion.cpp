@@ -1,6 +1,7 @@
 #include "sim/completion.hpp"
 
 #include "costs/asynchronous_operations.hpp"
+#include "costs/constant_operands.hpp"
 #include "costs/fences.hpp"
 #include "machine/gpc_size.hpp"
 #include "machine/store_queue.hpp"
@@ -140,7 +141,7 @@ void Completion::operation_rows() {
     std::size_t placed = 0;
     for (auto row = machine_.operations.begin(); row != machine_.operations.end();) {
         auto& [key, operation] = *row;
-        if (costs::is_asynchronous(key) || costs::is_fence(key)) {
+        if (costs::is_asynchronous(key) || costs::is_fence(key) || key == costs::kConstantOperand) {
             ++row;
             continue;
         }

@@ -1,6 +1,7 @@
 // Bulk copies, barriers in shared memory, fences and clusters: experiments find what the simulated GPU's description
 // says, also where it says something else than an H200's.
 #include "experiments/experiment.hpp"
+#include "experiments/experiments.hpp"
 #include "machine/json.hpp"
 #include "measure/asynchronous/asynchronous_module.hpp"
 #include "measure/asynchronous/tensor_maps.hpp"
@@ -138,12 +139,35 @@ TEST_P(AsynchronousOperations, ClustersAreFound) {
     EXPECT_EQ(std::get<std::vector<std::int64_t>>(groups->value), *machine.topology.cluster_sms);
 }
 
+TEST(GpcPorts, RateOfAGpcComesBack) {
+    for (const double rate : {300.0, 627.0}) {
+        auto machine = h200();
+        machine.caches.at("l2").gpc_bytes_per_cycle.set(rate);
+        const auto device = sim::make_device(machine, {.id = "sim:test", .seed = 5});
+        const Findings none;
+        Context context = quiet_context(*device, none, true);
+        const auto outcome = gpc_ports_experiment().run(context);
+        EXPECT_NEAR(number(outcome, "caches.l2.gpc_bytes_per_cycle"), rate, 0.05 * rate);
+    }
+}
+
+TEST(GpcPorts, AreAbsentWhereEachSmReadsAsFastAsAlone) {
+    auto machine = h200();
+    machine.caches.at("l2").gpc_bytes_per_cycle = {};
+    const auto device = sim::make_device(machine, {.id = "sim:test", .seed = 5});
+    const Findings none;
+    Context context = quiet_context(*device, none, true);
+    const auto outcome = gpc_ports_experiment().run(context);
+    ASSERT_THAT(outcome.estimates, testing::SizeIs(1));
+    EXPECT_EQ(outcome.estimates[0].knowledge, results::Knowledge::absent);
+}
+
 TEST(AsynchronousOperations, AreNotTimedOnGpusThatDoNotHaveThem) {
     const auto machine = sim::completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/gtx980.json")).machine;
     const auto device = sim::make_device(machine, {.id = "sim:test"});
     EXPECT_FALSE(measure::executes_asynchronous_kernels(*device));
     const Findings none;
-    for (const char* id : {"shared_barriers", "fences", "bulk_copies", "clusters"}) {
+    for (const char* id : {"shared_barriers", "fences", "bulk_copies", "clusters", "gpc_ports"}) {
         std::string said;
         Context context = quiet_context(*device, none);
         context.progress = [&](double, std::string_view what) { said = what; };

@@ -226,6 +226,30 @@ TEST(SmTimeline, StoresAndReadsOfDramShareTheWayThroughTheL2) {
     EXPECT_THAT(kernel.run(halves).used.dram, DoubleEq(16 * 128 / 64.0));
 }
 
+TEST(SmTimeline, LinesThatSmsOfAGpcShareTakeTheirWayOnce) {
+    Kernel kernel({kLoad, kUse}, 1, 16);
+    kernel.touch(0, launch::AccessKind::load);
+    SmRates of_gpc = rates();
+    of_gpc.gpc_loads = 64;
+    of_gpc.merged_loads = 4;
+    const Shares four{.active_sms = 4, .gpc_sms = 4, .first_of_gpu = 0, .l2_bytes = 1 << 20};
+    EXPECT_THAT(kernel.run(of_gpc, four).busy.at(kL2Loads), DoubleEq(4 * 16 * 128 / 64.0));
+    kernel.blocks[0].sharers.assign(kernel.blocks[0].lines.size(), 2);
+    EXPECT_THAT(kernel.run(of_gpc, four).busy.at(kL2Loads), DoubleEq(2 * 16 * 128 / 64.0));
+    kernel.blocks[0].sharers.assign(kernel.blocks[0].lines.size(), 16);
+    EXPECT_THAT(kernel.run(of_gpc, four).busy.at(kL2Loads), DoubleEq(16 * 128 / 64.0)) << "four at most";
+    kernel.blocks[0].sharers.clear();
+    EXPECT_THAT(kernel.run(of_gpc, four).busy.at(kL2Loads), DoubleEq(4 * 16 * 128 / 64.0)) << "not known";
+}
+
+TEST(SmTimeline, FirstInstructionWithALineOfConstantsWaitsForIt) {
+    Kernel kernel({{.constant_line = 8, .stall = 1}, {.constant_line = 8, .stall = 1}, {.stall = 1}}, 1, 1);
+    EXPECT_THAT(kernel.run().cycles, DoubleEq(2));
+    SmRates described = rates();
+    described.constant_operands = costs::ConstantOperands(62);
+    EXPECT_THAT(kernel.run(described).cycles, DoubleEq(62 + 2));
+}
+
 TEST(SmTimeline, StoresToLinesOnTheirWayBlockTheirPartOfTheL2) {
     // Each store follows the load of its line at once; another load comes later.
     Kernel kernel({kLoad, {.kind = launch::StepKind::global, .stall = 1}, kLoad, kUse}, 1, 16);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "costs/atomic_units.hpp"
+#include "costs/constant_operands.hpp"
 #include "costs/register_ports.hpp"
 #include "costs/stalls.hpp"
 
@@ -42,6 +43,7 @@ struct ProfiledStep {
     double latency = 0;   ///< cycles to the result, of what is no memory access
     double slots = 1;     ///< issue slots
     costs::OperandReads reads{};
+    std::uint16_t constant_line = costs::kNoConstantLine;  ///< of its constant operand
     bool goes_on = false;                  ///< its warp is the first to issue in the next cycle
     bool queues = false;                   ///< it waits for its unit after it has issued: a product of a warp group
     std::uint8_t stall = 1;                ///< cycles until the next instruction of the warp

@@ -141,6 +141,7 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     add_cold_start(rates, machine);
     rates.bulk = costs::bulk_spec_of(machine);
     rates.fences = costs::fence_spec_of(machine);
+    rates.constant_operands = costs::ConstantOperands(machine);
     return rates;
 }
 

@@ -3,6 +3,7 @@
 
 #include "costs/asynchronous_operations.hpp"
 #include "costs/atomic_units.hpp"
+#include "costs/constant_operands.hpp"
 #include "costs/fences.hpp"
 #include "costs/register_ports.hpp"
 #include "costs/shared_queue.hpp"
@@ -68,6 +69,7 @@ struct SmRates {
     double texture_latency = 0;  ///< to data in the first cache of the path
     double constant_latency = 0, barrier_latency = 0, branch_latency = 0;
     ReadOnlyRates code, constants;
+    costs::ConstantOperands constant_operands;  ///< none has been read
     costs::BulkSpec bulk;
     costs::FenceSpec fences;
     std::vector<TlbRate> tlbs;     ///< nearest first

@@ -28,6 +28,7 @@ public:
           memory_(rates, shares_, profile.partial_store, timeline_),
           code_(rates.code, static_cast<std::size_t>(rates.schedulers), scale_),
           constants_(rates.constants, static_cast<std::size_t>(rates.schedulers), scale_),
+          constant_operands_(rates.constant_operands),
           issue_(static_cast<std::size_t>(rates.schedulers)),
           ports_(issue_.size(), costs::RegisterPorts(rates.registers)),
           shared_queue_(rates.shared_queue, issue_.size()),
@@ -178,7 +179,9 @@ private:
         if (warp.next == warp.events->size()) return end_warp(index, std::max(warp.issued, warp.atomics_left));
         warp.waited.held = warp.hold;
         fetch(warp);
-        const double when = warp.ready(profile_.steps[warp.event().step]);
+        const launch::ProfiledStep& step = profile_.steps[warp.event().step];
+        warp.waited.constants = constant_operands_.there(step.constant_line, warp.hold);
+        const double when = warp.ready(step);
         // Accesses keep the order of time, because all schedulers share what serves them.
         if (!preferred_ && warp.goes_on && when <= warp.issued + rates_.issue_interval &&
             warp.event().access == launch::kNoAccess)
@@ -478,6 +481,7 @@ private:
     Timeline timeline_;
     SmMemory memory_;
     ReadOnlyPath code_, constants_;
+    costs::ConstantOperands constant_operands_;
     std::vector<Server> issue_;
     std::vector<costs::RegisterPorts> ports_;  ///< by scheduler
     costs::SharedQueue shared_queue_;

@@ -8,8 +8,8 @@ constexpr std::size_t kMostKeptCompletions = 64;
 }  // namespace
 
 double ReplayedWarp::ready(const launch::ProfiledStep& step) {
-    double when = hold;
     waited.fetched = hold;
+    double when = std::max(hold, waited.constants);
     waited.producer = costs::kNoProducer;
     for (std::uint32_t waits = step.waits; waits != 0; waits &= waits - 1) {
         const auto barrier = static_cast<std::size_t>(std::countr_zero(waits));

@@ -3,6 +3,7 @@
 #include "sass/code.hpp"
 #include "sass/form.hpp"
 #include "sim/exec/lane_fault.hpp"
+#include "sim/machine_code/constant_line.hpp"
 #include "sim/machine_code/launch_state.hpp"
 #include "sim/machine_code/refused_instruction.hpp"
 #include "sim/machine_code/stall_kind.hpp"
@@ -138,6 +139,7 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
     barriers_complete_.resize(blocks_.capacity());
     waiters_.resize(blocks_.capacity());
     fence_spec_ = costs::fence_spec_of(setup.machine);
+    constant_operands_.assign(static_cast<std::size_t>(facts_.sms), costs::ConstantOperands(setup.machine));
     for (auto* const free : {&between_free_, &arrival_free_}) free->assign(static_cast<std::size_t>(facts_.sms), 0.0);
     const auto& file = units_.operands.file;
     for (double& slots : units_.load_store.spec.path_slots) slots = costs::slots_beside_others(slots, file);
@@ -164,6 +166,7 @@ void SassEngine::find_needs() {
                         .write_barrier = control.write_barrier,
                         .read_barrier = control.read_barrier,
                         .on_cores = cost.on_cores};
+        needs.constant_line = machine_code::constant_line_of(instruction);
         needs.goes_on = needs.stall == 1;
         if (needs.kind == SassKind::fence) needs.fence = sass::fence_scope_of(instruction);
         needs.waits_for_group = machine_code::waits_for_group(step);
@@ -265,8 +268,10 @@ void SassEngine::prepare(Warp& warp, double now) {
     fetch_registers(warp, needs);
     double when = std::max(warp.hold, warp.gap);
     wait.fetched = when;
+    if (needs.constant_line != costs::kNoConstantLine)
+        wait.constants = when = constant_operands_[scheduler.sm].there(needs.constant_line, when);
     if (needs.wait != 0) when = warp.barriers.released(needs.wait, needs.on_cores, when);
-    wait.producer = when > wait.fetched ? warp.barriers.last_of(needs.wait, needs.on_cores) : costs::kNoProducer;
+    wait.producer = when > std::max(wait.fetched, wait.constants) ? warp.barriers.last_of(needs.wait, needs.on_cores) : costs::kNoProducer;
     wait.fence = needs.kind == SassKind::fence && !fence_spec_.described;
     if (wait.fence) when = std::max(when, warp.memory_done);
     wait.ready = when;
