@@ -21,8 +21,8 @@ inline constexpr std::int64_t kAssumedSmsPerGpc = 16;
 /// Whether the first blocks of a grid are spread over GPCs (`launch.placement`).
 [[nodiscard]] bool places_by_gpc(const Machine& machine);
 
-/// The SMs on which the first `blocks` blocks of a grid start, one on each, where launches are spread over GPCs. At
-/// most as many as there are SMs.
+/// The SMs on which the first blocks of a grid of `blocks` blocks start, one on each, where launches are spread over
+/// GPCs. The list has all SMs where there are no more of them than blocks.
 [[nodiscard]] std::vector<std::uint32_t> first_sms(const Topology& topology, std::uint64_t blocks);
 
 }  // namespace gputomo::machine

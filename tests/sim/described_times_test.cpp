@@ -158,6 +158,11 @@ Machine partitioned_machine() {
     m.paths["global"].memory_far_extra.set(80);
     m.paths["global"].memory_far_request.set(30);
     m.caches["l2"].fabric_bytes_per_cycle.set(20);
+    // The second SM asks for the words of the first one a little later.
+    m.caches["l2"].gpc_bytes_per_cycle.set(10);
+    m.caches["l2"].merged_requests.set(2);
+    m.caches["l2"].merged_within.set(4);
+    m.launch.block_interval.set(6);
     m.memory.channel_bytes_per_cycle = {};
     m.memory.channel_banks = {};
     m.memory.peak_bandwidth.set(24);

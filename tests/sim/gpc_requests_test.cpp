@@ -49,7 +49,7 @@ TEST(GpcRequests, AnSmThatAsksTwiceTakesThePortTwice) {
 
 /// Two GPCs of four SMs whose L2 holds all lines.
 machine::Machine two_gpcs() {
-    machine::Machine m;
+    machine::Machine m = bare_machine();
     m.topology.sms.set(8);
     m.topology.sms_per_gpc.set(4);
     m.caches["l2"] = make_cache({.scope = "gpu", .line = 128, .sector = 128, .ways = 16, .sets = 64, .latency = 200});

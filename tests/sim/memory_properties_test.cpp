@@ -16,7 +16,7 @@
 namespace gputomo::sim::test {
 namespace {
 
-constexpr std::uint64_t kCases = 150;
+constexpr std::uint64_t kRandomCases = 150;
 
 class RandomSource {
 public:
@@ -93,7 +93,7 @@ bool hits(TagArray& tags, std::uint64_t address) {
 }
 
 TEST(MemoryProperty, LruAgreesWithAListModel) {
-    for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+    for (std::uint64_t seed = 0; seed < kRandomCases; ++seed) {
         RandomSource random(seed);
         const Geometry geometry = random_geometry(random, "lru");
         TagArray tags(std::make_shared<const Geometry>(geometry), seed);
@@ -125,7 +125,7 @@ TEST(MemoryProperty, AnArrayThatFitsHitsAfterItsFirstPass) {
 }
 
 TEST(MemoryProperty, LargerLruCachesOfTheSameSetsNeverMissMore) {
-    for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+    for (std::uint64_t seed = 0; seed < kRandomCases; ++seed) {
         RandomSource random(seed);
         const Geometry geometry = random_geometry(random, "lru");
         Geometry larger = geometry;
@@ -185,7 +185,7 @@ machine::Machine random_machine(RandomSource& random) {
 
 TEST(MemoryProperty, SingleAccessesTakeADescribedLatency) {
     const std::set<double> described{30, 80, 200, 250, 400, 450};
-    for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+    for (std::uint64_t seed = 0; seed < kRandomCases; ++seed) {
         RandomSource random(seed);
         Rig rig(random_machine(random));
         double now = 0;
@@ -200,7 +200,7 @@ TEST(MemoryProperty, SingleAccessesTakeADescribedLatency) {
 }
 
 TEST(MemoryProperty, AccessesAreNeverFasterThanTheirLevelAndHitsDoNotDependOnTime) {
-    for (std::uint64_t seed = 0; seed < kCases; ++seed) {
+    for (std::uint64_t seed = 0; seed < kRandomCases; ++seed) {
         RandomSource random(seed);
         const auto m = random_machine(random);
         Rig dense(m), sparse(m);

@@ -30,8 +30,8 @@ using ptx::Vec;
 
 /// Confidence of the estimate, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
-/// The widest access of a thread, in bytes, how many it has in flight, and threads of a block: 32 KiB of an SM are more
-/// than latency times bandwidth on all GPUs so far.
+/// The widest access of a thread in bytes, accesses that it has in flight, and threads of a block. The 32 KiB of an SM
+/// are more than latency times bandwidth on all GPUs so far.
 constexpr std::int64_t kAccess = 16;
 constexpr int kUnroll = 4;
 constexpr std::uint32_t kThreads = 512;

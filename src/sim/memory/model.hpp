@@ -66,7 +66,7 @@ private:
     /// The range from cache `depth` of the path on, or from DRAM; completion of its last byte.
     Time fetch(TransactionState& state, std::size_t depth, Range range, Time now);
     Time fetch_block(TransactionState& state, std::size_t depth, const Range& range, Time now);
-    /// The same where the load leaves its GPC.
+    /// fetch_block() of a load that leaves its GPC.
     Time leave_gpc(TransactionState& state, std::size_t depth, const Range& range, Time now);
     Time look_up(TransactionState& state, std::size_t depth, const Range& range, Time now);
     /// Requests lines behind that of `range` from cache `depth`, from the one at the distance `first` on. Nothing waits

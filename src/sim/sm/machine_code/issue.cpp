@@ -271,7 +271,8 @@ void SassEngine::prepare(Warp& warp, double now) {
     if (needs.constant_line != costs::kNoConstantLine)
         wait.constants = when = constant_operands_[scheduler.sm].there(needs.constant_line, when);
     if (needs.wait != 0) when = warp.barriers.released(needs.wait, needs.on_cores, when);
-    wait.producer = when > std::max(wait.fetched, wait.constants) ? warp.barriers.last_of(needs.wait, needs.on_cores) : costs::kNoProducer;
+    wait.producer = when > std::max(wait.fetched, wait.constants) ? warp.barriers.last_of(needs.wait, needs.on_cores)
+                                                                  : costs::kNoProducer;
     wait.fence = needs.kind == SassKind::fence && !fence_spec_.described;
     if (wait.fence) when = std::max(when, warp.memory_done);
     wait.ready = when;
