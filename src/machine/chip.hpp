@@ -160,6 +160,7 @@ struct LaunchCost {
                .doc = "the SMs on which the first blocks of a grid without clusters start. With sms, block i starts on "
                       "SM i. With gpcs, they are spread evenly over GPCs, and within each over TPCs; neighbouring "
                       "blocks start in one GPC. A missing value means sms",
+               .internal = "no experiment looks at where the blocks of small grids start yet",
                .choices = {"sms", "gpcs"}}, self.placement);
         visit({.name = "profiler_cycles", .unit = Unit::cycles,
                .doc = "SM cycles that a profiler counts for a kernel without instructions, of one block and after its "
