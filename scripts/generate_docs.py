@@ -8,6 +8,7 @@ Exit status 1: something is stale or wrong. Needs Python 3.8 and nothing else.
 """
 import argparse
 import json
+import math
 import pathlib
 import re
 import subprocess
@@ -332,6 +333,83 @@ def validation():
     return "".join(out)
 
 
+CLASSES = ["compute", "L1", "L2", "DRAM", "latency", "atomics"]
+COMMANDS = ["simulate", "predict"]
+
+
+def errors_by_class(kernels, name, command):
+    """Errors of a class in percent, sorted."""
+    return sorted(100 * abs(kernel[command] - 1) for kernel in kernels if kernel["class"] == name and command in kernel)
+
+
+def quantile(values, share):
+    """The smallest value that `share` of the values do not exceed."""
+    return values[max(0, -int(-share * len(values) // 1) - 1)]
+
+
+def accuracy_by_class():
+    """The section of docs/results/accuracy.md that docs/results/accuracy-by-class.json makes."""
+    data = load("accuracy-by-class.json")
+    out = [f"\n## What kinds of kernels are answered well, on an {data['gpu'].upper()}\n\n{data['about']}\n\n",
+           "![Answered over measured cycles of each kernel, by class](accuracy-by-class.svg)\n\n",
+           "| class | kernels | " + " | ".join(f"`{c}`: answered, mean, median, 90th percentile" for c in COMMANDS) +
+           " |\n| --- | --- | --- | --- |\n"]
+    for suites, kernels in kernels_by_origin(data):
+        for name in CLASSES:
+            row = []
+            for command in COMMANDS:
+                errors = errors_by_class(kernels, name, command)
+                row.append(f"{len(errors)}, {sum(errors) / len(errors):.1f}%, {quantile(errors, 0.5):.1f}%, "
+                           f"{quantile(errors, 0.9):.1f}%" if errors else "0")
+            number = sum(kernel["class"] == name for kernel in kernels)
+            if number:
+                out.append(f"| {suites}: {name} | {number} | {' | '.join(row)} |\n")
+    return "".join(out)
+
+
+def kernels_by_origin(data):
+    own = [kernel for kernel in data["kernels"] if kernel["suite"] == "own"]
+    others = [kernel for kernel in data["kernels"] if kernel["suite"] != "own"]
+    return [("others", others), ("own", own)]
+
+
+def accuracy_picture():
+    """Each kernel as a point: its class from left to right, answered over measured cycles from bottom to top."""
+    data = load("accuracy-by-class.json")
+    width, height, left, bottom, top = 760, 360, 46, 40, 30
+    lowest, highest = 0.5, 2.0  # ratios beyond are drawn at the edge
+
+    def y(ratio):
+        share = math.log(min(highest, max(lowest, ratio)) / lowest) / math.log(highest / lowest)
+        return height - bottom - share * (height - bottom - top)
+
+    step = (width - left - 10) / len(CLASSES)
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
+           'font-size="12">\n<rect width="100%" height="100%" fill="#ffffff"/>\n'
+           f'<rect x="{left}" y="{y(1.1):.1f}" width="{width - left - 10}" height="{y(0.9) - y(1.1):.1f}" '
+           'fill="#e8eef4"/>\n']
+    for ratio in (0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2):
+        out.append(f'<line x1="{left}" x2="{width - 10}" y1="{y(ratio):.1f}" y2="{y(ratio):.1f}" '
+                   f'stroke="#{"808080" if ratio == 1 else "d8d8d8"}"/>\n'
+                   f'<text x="{left - 6}" y="{y(ratio) + 4:.1f}" text-anchor="end">{ratio:g}</text>\n')
+    colours = {"simulate": "#1f5fa8", "predict": "#c2571a"}
+    for i, command in enumerate(COMMANDS):
+        out.append(f'<circle cx="{left + 10 + 120 * i}" cy="14" r="4" fill="{colours[command]}"/>\n'
+                   f'<text x="{left + 20 + 120 * i}" y="18">{command}</text>\n')
+    out.append(f'<text x="{left + 260}" y="18">filled: kernels of other authors; open: our own</text>\n')
+    for i, name in enumerate(CLASSES):
+        out.append(f'<text x="{left + (i + 0.5) * step:.1f}" y="{height - 16}" text-anchor="middle">{name}</text>\n')
+        for j, command in enumerate(COMMANDS):
+            points = sorted((kernel[command], kernel["suite"] == "own") for kernel in data["kernels"]
+                            if kernel["class"] == name and command in kernel)
+            for k, (ratio, own) in enumerate(points):
+                x = left + (i + (0.08 if j == 0 else 0.54) + 0.38 * (k + 0.5) / len(points)) * step
+                fill = "none" if own else colours[command]
+                out.append(f'<circle cx="{x:.1f}" cy="{y(ratio):.1f}" r="2.4" fill="{fill}" '
+                           f'stroke="{colours[command]}"/>\n')
+    return "".join(out) + "</svg>\n"
+
+
 def accuracy():
     data = load("accuracy.json")
     out = [GENERATED.format(source="docs/results/accuracy.json"), "# Accuracy of models and predictions\n\n",
@@ -340,6 +418,8 @@ def accuracy():
         out.append(f"\n## {table['title']}\n\n{table['about']}\n\n`{table['command']}` ({table['date']})\n\n")
         out.append(f"| {' | '.join(table['columns'])} |\n|{' --- |' * len(table['columns'])}\n")
         out.extend(f"| {' | '.join(row)} |\n" for row in table["rows"])
+        if "by_class" in table:
+            out.append(accuracy_by_class())
     return "".join(out)
 
 
@@ -493,10 +573,10 @@ def main():
     experiments = json.loads(listed)["experiments"]
     pages = {METHODS / "README.md": method_index(experiments), RESULTS / "h200.md": published(),
              RESULTS / "reproduction.md": reproduction(), RESULTS / "validation.md": validation(),
-             RESULTS / "accuracy.md": accuracy()}
+             RESULTS / "accuracy.md": accuracy(), RESULTS / "accuracy-by-class.svg": accuracy_picture()}
     wrong = []
     for page, text in pages.items():
-        text = wrapped(text)
+        text = wrapped(text) if page.suffix == ".md" else text
         if not options.check:
             page.write_text(text, encoding="utf-8")
         elif not page.exists() or page.read_text(encoding="utf-8") != text:

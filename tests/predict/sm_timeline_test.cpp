@@ -222,8 +222,10 @@ TEST(SmTimeline, StoresAndReadsOfDramShareTheWayThroughTheL2) {
     halves.l2_fabric = 32;
     EXPECT_THAT(kernel.run(halves).used.l2, DoubleEq(2 * 16 * 128 / 32.0));
     EXPECT_THAT(kernel.run(halves).busy.at(kL2Fabric), DoubleEq(2 * 16 * 128 / 32.0));
-    EXPECT_GT(kernel.run(halves).cycles, apart + 16 * 128 / 64.0);
+    EXPECT_GT(kernel.run(halves).cycles, apart);
     EXPECT_THAT(kernel.run(halves).used.dram, DoubleEq(16 * 128 / 64.0));
+    halves.l2_fabric = 8;
+    EXPECT_GT(kernel.run(halves).cycles, kMemory + 15 * 128 / 8.0) << "the data of the loads pass one after the other";
 }
 
 TEST(SmTimeline, LinesThatSmsOfAGpcShareTakeTheirWayOnce) {
@@ -248,6 +250,44 @@ TEST(SmTimeline, FirstInstructionWithALineOfConstantsWaitsForIt) {
     SmRates described = rates();
     described.constant_operands = costs::ConstantOperands(62);
     EXPECT_THAT(kernel.run(described).cycles, DoubleEq(62 + 2));
+}
+
+TEST(SmTimeline, StoresComeBeforeDataThatDramIsStillReading) {
+    Kernel kernel({kLoad, {.kind = launch::StepKind::global, .stall = 1}, kUse}, 1, 4);
+    kernel.touch(0, launch::AccessKind::load);
+    SmRates narrow = rates();
+    narrow.l2_fabric = 4;
+    const double loads = kernel.run(narrow).cycles;
+    EXPECT_GT(loads, kMemory + 3 * 128 / 4.0) << "data pass one after the other";
+    kernel.touch(1, launch::AccessKind::store, 2);
+    EXPECT_NEAR(kernel.run(narrow).cycles, loads, 32) << "the stores pass before the first data are back";
+}
+
+TEST(SmTimeline, LastStoreIsWaitedForUntilItHasPassedTheL2) {
+    Kernel kernel({{.kind = launch::StepKind::global, .stall = 1}}, 1, 16);
+    kernel.touch(0, launch::AccessKind::store);
+    SmRates narrow = rates();
+    const double wide = kernel.run(narrow).cycles;
+    narrow.l2_fabric = 4;
+    EXPECT_GT(kernel.run(narrow).cycles, wide + 14 * 128 / 4.0);
+}
+
+TEST(SmTimeline, PrefetchedBlockIsReadAtAMiss) {
+    Kernel kernel({kLoad, kUse, kLoad, kUse}, 1, 1);
+    kernel.touch(0, launch::AccessKind::load);
+    kernel.touch(2, launch::AccessKind::load);
+    auto& block = kernel.blocks[0];
+    block.lines[0].sectors = 0b0001;
+    block.lines[1].sectors = 0b1000;
+    SmRates sectors = rates();
+    sectors.l2_granule = 32;
+    const double apart = kernel.run(sectors).cycles;
+    EXPECT_THAT(kernel.run(sectors).dram_read_bytes, DoubleEq(64));
+    block.accesses[0].prefetched = 64;
+    EXPECT_THAT(kernel.run(sectors).cycles, DoubleEq(apart)) << "the other half of the line";
+    block.accesses[0].prefetched = 128;
+    EXPECT_THAT(kernel.run(sectors).dram_read_bytes, DoubleEq(128));
+    EXPECT_NEAR(kernel.run(sectors).cycles, apart - (kMemory - kL2), 4);
 }
 
 TEST(SmTimeline, StoresToLinesOnTheirWayBlockTheirPartOfTheL2) {

@@ -172,6 +172,55 @@ TEST(Bandwidth, StoresAndReadsOfDramShareTheWayThroughTheL2ButHitsDoNot) {
     EXPECT_GT(rate_of(hits), 80);
 }
 
+TEST(Bandwidth, StoresComeBeforeDataThatDramIsStillReading) {
+    auto l2 = make_cache({.scope = "gpu", .ways = 8, .sets = 64, .latency = 200});
+    l2.write_policy.set("write-back");
+    l2.allocation.set("load-store");
+    l2.fabric_bytes_per_cycle.set(4);
+    Rig rig(machine_with({{"l2", l2}}));
+    Time last = 0;
+    for (std::uint64_t i = 0; i < 20; ++i)
+        last = std::max(last, rig.memory->access({.address = i * 128, .bytes = 128}, 0));
+    EXPECT_NEAR(last, 400 + 19 * 32, 20) << "data pass one after the other from 400 cycles on";
+    const auto store = [&](Time now) {
+        return rig.memory->access({.address = 1 << 20, .bytes = 128, .kind = AccessKind::store}, now) - now;
+    };
+    EXPECT_EQ(store(0), 0) << "nothing is on its way through the L2 yet";
+    EXPECT_GT(store(420), 400) << "the data of the loads are";
+}
+
+TEST(Bandwidth, DramIsAskedWhenTheAddressHasBeenTranslated) {
+    auto machine = bare_machine();
+    machine.tlbs["t"] = make_tlb({.penalty = 1000});
+    machine.paths["global"].tlbs.set({"t"});
+    machine.memory.channels.set(1);
+    machine.memory.read_bandwidth.set(1);
+    Rig rig(machine);
+    (void)rig.load(0);  // the first page has been translated
+    const Time now = rig.now + 100'000;
+    for (std::uint64_t i = 0; i < 4; ++i) (void)rig.memory->access({.address = 4096 + i * 128, .bytes = 128}, now);
+    EXPECT_NEAR(rig.memory->access({.address = 256, .bytes = 128}, now) - now, 400, 16)
+        << "DRAM has nothing to do until the other page has been translated";
+    EXPECT_GT(rig.memory->access({.address = 512, .bytes = 128}, now + 1000) - now, 1400 + 4 * 128 - 16);
+}
+
+/// Loads a sector of a line, then another one of it, and says how long the second one takes.
+double second_sector(std::uint32_t prefetched, std::uint64_t distance) {
+    Rig rig(machine_with({{"l2", make_cache({.scope = "gpu", .line = 128, .sector = 32, .latency = 200})}}));
+    (void)rig.latency({.address = 256, .bytes = 32, .prefetched = prefetched});
+    const auto read = rig.counters().dram_bytes;
+    EXPECT_EQ(read, std::max<std::uint64_t>(32, std::min<std::uint64_t>(prefetched, 128)));
+    return rig.load(256 + distance);
+}
+
+TEST(PrefetchedBlock, IsReadFromMemoryAtAMiss) {
+    EXPECT_EQ(second_sector(0, 96), 400);
+    EXPECT_EQ(second_sector(64, 32), 200);
+    EXPECT_EQ(second_sector(64, 96), 400) << "the other half of the line";
+    EXPECT_EQ(second_sector(128, 96), 200);
+    EXPECT_EQ(second_sector(256, 96), 200) << "no more than the line";
+}
+
 /// Loads of the second half of each line, and stores to its first half right behind them.
 Time updates_end(const std::string& behaviour, bool in_place) {
     auto l2 = make_cache({.scope = "gpu", .line = 128, .sector = 64, .ways = 8, .sets = 16, .latency = 200});

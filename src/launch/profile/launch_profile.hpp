@@ -92,8 +92,9 @@ struct WarpAccess {
     std::uint32_t first = 0;  ///< into BlockTrace::lines
     std::uint16_t lines = 0;
     AccessKind kind = AccessKind::load;
-    bool skips_near = false;  ///< is not served by the SM's own caches
-    bool tensor = false;      ///< of a bulk copy: it is a box of a tensor
+    bool skips_near = false;       ///< is not served by the SM's own caches
+    bool tensor = false;           ///< of a bulk copy: it is a box of a tensor
+    std::uint16_t prefetched = 0;  ///< bytes of the block that the last cache reads at a miss; 0: what is asked for
     Stage stage = Stage::first_cache;
     costs::AtomicClass atomic_class = costs::AtomicClass::integer;
     std::uint8_t bytes = 0;  ///< that each thread asks for

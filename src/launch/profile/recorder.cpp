@@ -472,6 +472,8 @@ void Recorder::finish() {
     if (global_.count + shared_.count + local_.count + constant_.count > 0) {
         WarpAccess access{.kind = kind_of(global_.count > 0 ? global_.access : local_.access),
                           .skips_near = sim::machine_code::skips_near(program_.steps[step_].instruction),
+                          .prefetched = static_cast<std::uint16_t>(
+                              sim::machine_code::prefetched_bytes(program_.steps[step_].instruction)),
                           .atomic_class = sim::machine_code::atomic_class_of(program_.steps[step_]),
                           .lanes = static_cast<std::uint8_t>(std::popcount(mask_))};
         const Accessed& most = global_.count > 0 ? global_ : local_.count > 0 ? local_ : shared_;

@@ -59,10 +59,7 @@ double SmMemory::served(const launch::WarpAccess& access, const SharedLine& shar
     if (access.kind == launch::AccessKind::store) return store(line, now);
     if (access.kind == launch::AccessKind::atomic) return atomic(access, line, now) + translation(line, now);
     twin.issue(now);
-    Arrival data = load(access, shared, now, twin.lag(now));
-    const double waits = translation(line, now);
-    data.own += waits;
-    data.twin += waits;
+    const Arrival data = load(access, shared, now + translation(line, now), twin.lag(now));
     twin.wait_for(data);
     return data.own;
 }
@@ -83,7 +80,7 @@ Arrival SmMemory::load(const launch::WarpAccess& access, const SharedLine& share
         if (*arrival > now) done.wait_for(on_the_way(granule_of(sector_number(line, sector)), *arrival, now, lag));
     }
     if (missing == 0) return done;
-    const Arrival arrival = load_missing(shared, missing, now, lag);
+    const Arrival arrival = load_missing(shared, missing, access.prefetched, now, lag);
     if (!access.skips_near)
         for (; missing != 0; missing &= missing - 1)
             l1_.insert(sector_number(line, static_cast<std::uint32_t>(std::countr_zero(missing))), arrival.own);
@@ -107,7 +104,8 @@ double SmMemory::through(Server& port, Server& share, const Bandwidth& bandwidth
     return start;
 }
 
-Arrival SmMemory::load_missing(const SharedLine& shared, std::uint32_t missing, double now, double lag) {
+Arrival SmMemory::load_missing(const SharedLine& shared, std::uint32_t missing, std::uint32_t prefetched, double now,
+                               double lag) {
     const double bytes = bytes_of(missing);
     timeline_.l2_read_bytes += bytes;
     const Granules granules = granules_of(shared.line, missing);
@@ -118,7 +116,7 @@ Arrival SmMemory::load_missing(const SharedLine& shared, std::uint32_t missing, 
     double start = through(loads_, load_share_, rates_.loads, bytes, now, weight);
     if (rates_.gpc_loads > 0)
         start = gpc_share_.take(start, bytes * shares_.gpc_sms / merged / rates_.gpc_loads * scale_);
-    return from_l2(granules, start, lag);
+    return from_l2(granules, start, lag, prefetched);
 }
 
 std::uint64_t SmMemory::granule_of(std::uint64_t sector) const {
@@ -137,7 +135,7 @@ SmMemory::Granules SmMemory::granules_of(const launch::TouchedLine& line, std::u
 }
 
 /// When granules that the SM requests at `start` have arrived from the L2 or DRAM.
-Arrival SmMemory::from_l2(const Granules& granules, double start, double lag) {
+Arrival SmMemory::from_l2(const Granules& granules, double start, double lag, std::uint32_t prefetched) {
     start = std::max(start, filling_.free);
     Arrival done{start + rates_.l2_latency, start + rates_.l2_latency + lag};
     for (const std::uint64_t granule : std::span(granules.number).first(granules.count)) {
@@ -148,8 +146,18 @@ Arrival SmMemory::from_l2(const Granules& granules, double start, double lag) {
         const Arrival arrival = fetch(granule, start, lag);
         l2_.insert(granule, arrival.own);
         done.wait_for(arrival);
+        fetch_block_of(granule, prefetched, start, lag);
     }
     return done;
+}
+
+/// The L2 reads the other granules of the block as well. Nothing waits for them now.
+void SmMemory::fetch_block_of(std::uint64_t granule, std::uint32_t prefetched, double now, double lag) {
+    const auto bytes = std::min<std::uint64_t>(prefetched, launch::kTouchedLineBytes);
+    const std::uint64_t count = bytes / static_cast<std::uint64_t>(rates_.l2_granule);
+    for (std::uint64_t i = 0; i < count; ++i)
+        if (const std::uint64_t other = granule / count * count + i; l2_.find(other) == nullptr)
+            l2_.insert(other, fetch(other, now, lag).own);
 }
 
 /// When a granule arrives that is not in this SM's part of the L2: it is read for the first time, or was evicted.
@@ -165,7 +173,7 @@ Arrival SmMemory::fetch(std::uint64_t granule, double now, double lag) {
     to_dram(bytes * shares_.displaced, now);
     const double queued = dram_.take(now, bytes * shares_.active_sms / rates_.memory_bandwidth * scale_);
     const auto address = granule * static_cast<std::uint64_t>(rates_.l2_granule);
-    const double start = std::max({queued, through_fabric(bytes, now), now + load_.wait(now) * scale_});
+    const double start = std::max(queued, now + load_.wait(now) * scale_);
     load_.add(now, bytes * shares_.active_sms);
     fetched_ += share;
     if (later_wave_) {
@@ -178,6 +186,10 @@ Arrival SmMemory::fetch(std::uint64_t granule, double now, double lag) {
     const double distance = machine::line_distance(address) * rates_.memory_line_range;
     const double latency = start - now + rates_.memory_latency + distance + rates_.write_delay * writing * scale_;
     Arrival arrival = from_memory(address, now, latency, lag, share);
+    // What DRAM has read passes on its way back, and stores that arrive until then come first.
+    const double passes = through_fabric(bytes, arrival.own) - arrival.own;
+    arrival.own += passes;
+    arrival.twin += passes;
     arrival.own = std::max(arrival.own, hit.own);
     arrival.twin = std::max(arrival.twin, hit.twin);
     if (share < 1) later_for_twin_[granule] = arrival.twin - arrival.own;
@@ -197,10 +209,11 @@ Arrival SmMemory::from_memory(std::uint64_t address, double now, double latency,
     return {chance * together.own + (1 - chance) * alone, chance * together.twin + (1 - chance) * (alone + lag)};
 }
 
-/// When the way through the L2, which reads of DRAM and stores share, begins to carry this SM's part of the bytes.
 double SmMemory::through_fabric(double bytes, double now) {
-    if (rates_.l2_fabric == 0) return now;
-    return fabric_share_.take(now, bytes * shares_.active_sms / rates_.l2_fabric * scale_);
+    if (rates_.l2_fabric == 0 || scale_ == 0) return now;
+    const double cycles = bytes * shares_.active_sms / rates_.l2_fabric;
+    fabric_busy_ += cycles;
+    return fabric_share_.reserve(now, cycles);
 }
 
 double SmMemory::store(const launch::TouchedLine& line, double now) {
@@ -208,6 +221,7 @@ double SmMemory::store(const launch::TouchedLine& line, double now) {
     timeline_.l2_written_bytes += bytes;
     const double weight = line.partial ? partial_store_ : 1;
     const double start = through_fabric(bytes, through(stores_, store_share_, rates_.stores, bytes, now, weight));
+    stores_passed_ = std::max(stores_passed_, start);
     write_back(bytes, start);
     return behind_fill(line, start);
 }
@@ -286,7 +300,7 @@ void SmMemory::fill_busy(BusyCycles& busy) const {
     busy[kL2Loads] = std::max({loads_.busy, load_share_.busy, gpc_share_.busy});
     busy[kL2Stores] = std::max(stores_.busy, store_share_.busy);
     busy[kL2Atomics] = std::max(atomics_.busy, atomic_share_.busy);
-    if (rates_.l2_fabric > 0) busy[kL2Fabric] = fabric_share_.busy;
+    if (rates_.l2_fabric > 0) busy[kL2Fabric] = fabric_busy_;
     busy[kFilling] = filling_.busy;
     double most = 0;
     for (const Server& unit : atomic_units_) most = std::max(most, unit.busy);
@@ -302,8 +316,8 @@ Utilisation SmMemory::used() const {
     double atomics = 0;
     for (const Server& unit : atomic_units_) atomics += unit.busy / static_cast<double>(atomic_units_.size());
     return {.l1 = std::max({loads_.busy, stores_.busy, atomics_.busy}),
-            .l2 = std::max({load_share_.busy, gpc_share_.busy, store_share_.busy, fabric_share_.busy,
-                            atomic_share_.busy, atomics}),
+            .l2 = std::max({load_share_.busy, gpc_share_.busy, store_share_.busy, fabric_busy_, atomic_share_.busy,
+                            atomics}),
             .dram = shares_.active_sms * (read + written) / rates_.memory_peak};
 }
 

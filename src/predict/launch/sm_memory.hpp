@@ -1,6 +1,7 @@
 // The caches of an SM and its share of the L2 and of DRAM: when each line of an access is done.
 #pragma once
 
+#include "costs/calendar.hpp"
 #include "launch/profile/launch_profile.hpp"
 #include "predict/launch/memory_load.hpp"
 #include "predict/launch/recent_granules.hpp"
@@ -9,6 +10,7 @@
 #include "predict/launch/sm_timeline.hpp"
 #include "predict/launch/twin.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -37,8 +39,8 @@ public:
     double served(const launch::WarpAccess& access, const SharedLine& shared, double now, Twin& twin);
     /// From now on, blocks of earlier waves have run on all SMs.
     void start_later_wave() { later_wave_ = true; }
-    /// When the last store has left the SM.
-    [[nodiscard]] double stores_end() const { return std::max(stores_.free, store_share_.free); }
+    /// When the last store has left the SM and has passed through the L2.
+    [[nodiscard]] double stores_end() const { return std::max({stores_.free, store_share_.free, stores_passed_}); }
     /// When the last atomic so far has left the SM.
     [[nodiscard]] double atomics_left() const { return atomics_left_; }
     /// When the units have performed the atomics of all SMs.
@@ -52,7 +54,8 @@ private:
                    double weight = 1) const;
     Arrival load(const launch::WarpAccess& access, const SharedLine& shared, double now, double lag);
     /// These sectors are not in the L1.
-    Arrival load_missing(const SharedLine& shared, std::uint32_t missing, double now, double lag);
+    Arrival load_missing(const SharedLine& shared, std::uint32_t missing, std::uint32_t prefetched, double now,
+                         double lag);
     /// The granules of the L2 that have these sectors of a line.
     struct Granules {
         std::array<std::uint64_t, launch::kTouchedLineBytes / launch::kTouchedSectorBytes> number{};
@@ -60,13 +63,15 @@ private:
     };
     [[nodiscard]] Granules granules_of(const launch::TouchedLine& line, std::uint32_t sectors) const;
     [[nodiscard]] std::uint64_t granule_of(std::uint64_t sector) const;
-    Arrival from_l2(const Granules& granules, double now, double lag);
+    Arrival from_l2(const Granules& granules, double now, double lag, std::uint32_t prefetched = 0);
+    void fetch_block_of(std::uint64_t granule, std::uint32_t prefetched, double now, double lag);
     Arrival fetch(std::uint64_t granule, double now, double lag);
     /// Data that are on their way since an earlier request, where the twin is `lag` cycles behind.
     [[nodiscard]] Arrival on_the_way(std::uint64_t granule, double arrival, double now, double lag) const;
     /// When DRAM, asked for a line at `now`, has sent it after `latency` cycles to an SM at the mean distance.
     [[nodiscard]] Arrival from_memory(std::uint64_t address, double now, double latency, double lag,
                                       double share) const;
+    /// When the way through the L2, which reads of DRAM and stores share, begins to carry this SM's part of the bytes.
     double through_fabric(double bytes, double now);
     double store(const launch::TouchedLine& line, double now);
     double behind_fill(const launch::TouchedLine& line, double now);
@@ -79,6 +84,9 @@ private:
     /// Cycles for which an access waits until its page can be translated.
     double translation(const launch::TouchedLine& line, double now);
 
+    /// Slots of the calendar of the way through the L2. Data are booked for when they arrive, a queue of DRAM ahead.
+    static constexpr std::uint32_t kFabricSlots = 1024;
+
     const SmRates& rates_;
     const Shares& shares_;
     Timeline& timeline_;
@@ -86,7 +94,10 @@ private:
     double scale_;  ///< of the cycles for which something is busy: 0 where nothing ever is
     RecentGranules l1_, l2_;
     MemoryLoad load_;
-    Server loads_, load_share_, gpc_share_, stores_, store_share_, atomics_, atomic_share_, fabric_share_, dram_;
+    Server loads_, load_share_, gpc_share_, stores_, store_share_, atomics_, atomic_share_, dram_;
+    costs::Calendar fabric_share_{kFabricSlots};
+    double fabric_busy_ = 0;    ///< cycles
+    double stores_passed_ = 0;  ///< when the last store so far has passed the way that it shares with reads
     Server filling_;  ///< parts of the L2 that stores to lines on their way from DRAM block
     std::vector<Server> atomic_units_;
     using AtomicInFlight = std::pair<double, double>;  ///< when it is performed, and its sectors

@@ -399,6 +399,12 @@ bool skips_near(const sass::Instruction& instruction) {
            order.find("MMIO") != std::string_view::npos;
 }
 
+std::uint32_t prefetched_bytes(const sass::Instruction& instruction) {
+    constexpr std::uint32_t kSmallest = 64;
+    const unsigned size = instruction.has(Modifier::prefetch) ? instruction.value(Modifier::prefetch) : 0;
+    return size == 0 ? 0 : kSmallest << (size - 1);
+}
+
 costs::AtomicClass atomic_class_of(const Step& step) {
     const bool is_atomic =
         step.instruction.operation == Operation::ATOM || step.instruction.operation == Operation::ATOMG ||

@@ -163,6 +163,9 @@ void read_fetch_operands(Step& step);
 /// Whether a load of global memory is not served by the SM's own caches. Stores of other threads must be visible to it,
 /// or it is an asynchronous copy that passes them by.
 [[nodiscard]] bool skips_near(const sass::Instruction& instruction);
+/// Bytes of the aligned block that the last cache reads from memory where what a load asks for is not there (LTC128B);
+/// 0 where the instruction names none.
+[[nodiscard]] std::uint32_t prefetched_bytes(const sass::Instruction& instruction);
 /// Whether an atomic on shared memory counts the lanes of an address at once.
 [[nodiscard]] bool sums_lanes(const Step& step);
 /// Coordinates of a texture fetch, without a layer.

@@ -1,6 +1,7 @@
 // Loads: caches, outstanding requests, the interconnect and DRAM.
 #include "sim/memory/model.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace gputomo::sim {
@@ -92,7 +93,16 @@ Time MemoryModel::look_up(TransactionState& state, std::size_t depth, const Rang
     if (!level.sm_ports.empty())
         now = queue(state, level.sm_ports[t.sm], static_cast<double>(range.bytes) * level.cycles_per_sm_byte, now);
     if (level.stores_block_fills) now = std::max(now, blocked_[atomic_costs_->unit_of(address)]);
-    const auto found = tags.lookup(address, sectors, true);
+    auto found = tags.lookup(address, sectors, true);
+    if (t.prefetched > 0 && found.missing != 0 && depth + 1 == state.path.caches.size()) {
+        const std::uint64_t block = std::min<std::uint64_t>(t.prefetched, tags.block_bytes());
+        const std::uint64_t first = address & ~(block - 1);
+        const auto missing = found.missing;
+        const auto evicted = found;
+        found = tags.lookup(first, tags.sectors_of(first, block), true);
+        found.missing |= missing;
+        if (evicted.evicted_dirty != 0) (void)write_back(evicted, tags, now);
+    }
     ++(found.missing == 0 ? level.hits : level.misses);
     TagArray::Line& line = *found.line;
     if (found.evicted_dirty != 0) (void)write_back(found, tags, now);
@@ -151,15 +161,18 @@ Time MemoryModel::fetch(TransactionState& state, std::size_t depth, Range range,
     if (depth == state.path.caches.size()) {
         dram_bytes_ += range.bytes;
         reached_dram_ = true;
-        if (fabric_cycles_per_byte_ > 0)
-            now = queue(state, fabric_, static_cast<double>(range.bytes) * fabric_cycles_per_byte_, now);
+        // DRAM is asked when the address has been translated.
+        now += state.penalty;
         const auto wait = dram_.read(range.physical, static_cast<std::uint32_t>(range.bytes), now);
         const double own = wait.server != nullptr ? own_work(state, *wait.server, wait.service) : 0;
         const double waited = std::max(0.0, wait.delay - own);
         double distance = state.path.line_range > 0 ? dram_.distance(range.physical) * state.path.line_range : 0;
         if (const machine::FarMemory& far = state.path.far; far.extra > 0)
             distance += far.beyond_mean(is_far(far.sides, state.transaction.sm, range.physical));
-        return now + state.penalty + state.path.memory_latency[state.transaction.sm] + distance + waited;
+        const Time there = now + state.path.memory_latency[state.transaction.sm] + distance + waited;
+        if (fabric_cycles_per_byte_ == 0) return there;
+        // What DRAM has read passes on its way back, and stores that arrive until then come first.
+        return queue(state, fabric_, static_cast<double>(range.bytes) * fabric_cycles_per_byte_, there);
     }
     const CacheLevel& level = *state.path.caches[depth];
     const std::uint64_t block = level.instances.front().block_bytes();

@@ -62,6 +62,8 @@ struct Transaction {
     /// Number of the warp instruction that the transaction belongs to, from 1. Transactions of one warp instruction
     /// share one entry of a pending request table. 0: the transaction counts as a warp instruction of its own.
     std::uint64_t request = 0;
+    /// Bytes of the aligned block that the last cache reads from memory at a miss. 0: no more than what is asked for.
+    std::uint32_t prefetched = 0;
     std::uint32_t touched = 0;  ///< bytes that a store or an atomic writes, in whole pieces of 32 bytes; 0: all
     bool partial = false;       ///< a store that writes only a part of these
     std::uint32_t asked = 0;    ///< bytes that the threads of an atomic ask for; 0: all

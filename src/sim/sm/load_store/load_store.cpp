@@ -120,6 +120,7 @@ AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const Pat
                             .hint = instruction.skips_near ? CacheHint::l2_only : CacheHint::all,
                             .scheduler = access.scheduler,
                             .request = ++unit.state.requests,
+                            .prefetched = instruction.prefetched,
                             .atomic_class = instruction.atomic_class};
     const auto& segments = on.coalescer.merge(access.addresses, access.mask, on.bytes);
     AccessTimes times = at_once(now);

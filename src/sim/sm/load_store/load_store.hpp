@@ -60,12 +60,13 @@ struct MemoryInstruction {
     ptx::Space space = ptx::Space::global;  ///< not generic: the space that the addresses point into
     std::uint32_t bytes = 4;                ///< of each thread, all elements together
     std::uint32_t element_bytes = 4;
-    bool moves_data = true;   ///< false: a prefetch
-    bool texture = false;     ///< takes the texture path
-    double fetches = 1;       ///< of a texture: one-dimensional fetches of 4 bytes that would take as long
-    bool skips_near = false;  ///< .cg, .cv, .volatile: not served by the SM's own caches
-    bool read_only = false;   ///< .nc
-    bool uniform = false;     ///< a constant of the uniform datapath, which does not pass the port of the others
+    bool moves_data = true;        ///< false: a prefetch
+    bool texture = false;          ///< takes the texture path
+    double fetches = 1;            ///< of a texture: one-dimensional fetches of 4 bytes that would take as long
+    bool skips_near = false;       ///< .cg, .cv, .volatile: not served by the SM's own caches
+    std::uint32_t prefetched = 0;  ///< bytes of the block that the last cache reads at a miss; 0: what is asked for
+    bool read_only = false;        ///< .nc
+    bool uniform = false;          ///< a constant of the uniform datapath, which does not pass the port of the others
     costs::AtomicClass atomic_class = costs::AtomicClass::integer;
     bool sums_lanes = false;  ///< an atomic on shared memory that counts the lanes of an address at once
 };

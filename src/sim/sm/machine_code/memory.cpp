@@ -57,6 +57,7 @@ void SassEngine::find_accesses() {
                       .element_bytes = step.bytes,
                       .texture = machine_code::fetches_texels(step),
                       .skips_near = machine_code::skips_near(instruction),
+                      .prefetched = machine_code::prefetched_bytes(instruction),
                       .uniform = step.uniform,
                       .atomic_class = machine_code::atomic_class_of(step),
                       .sums_lanes = machine_code::sums_lanes(step)};

@@ -1,9 +1,9 @@
-#include "sim/memory/server.hpp"
+#include "costs/calendar.hpp"
 
 #include <algorithm>
 #include <bit>
 
-namespace gputomo::sim {
+namespace gputomo::costs {
 namespace {
 
 /// Cycles below this are rounding errors.
@@ -11,16 +11,16 @@ constexpr double kNothing = 1e-9;
 
 }  // namespace
 
-Server::Server(std::uint32_t slots, bool long_services) : slots_(std::bit_ceil(slots)), long_services_(long_services) {}
+Calendar::Calendar(std::uint32_t slots, bool long_services) : slots_(std::bit_ceil(slots)), long_services_(long_services) {}
 
-Server::Slot& Server::slot(std::int64_t number) {
+Calendar::Slot& Calendar::slot(std::int64_t number) {
     Slot& s = slots_[static_cast<std::size_t>(number) & (slots_.size() - 1)];
     const auto low = static_cast<std::uint32_t>(number);
     if (s.number != low) s = {0, low, 0};
     return s;
 }
 
-std::int64_t Server::first_open(std::int64_t number) {
+std::int64_t Calendar::first_open(std::int64_t number) {
     const std::int64_t from = number;
     while (slot(number).skip != 0) {
         number += slot(number).skip;
@@ -31,7 +31,7 @@ std::int64_t Server::first_open(std::int64_t number) {
     return number;
 }
 
-double Server::reserve(double now, double service) {
+double Calendar::reserve(double now, double service) {
     const auto oldest = newest_ - static_cast<std::int64_t>(slots_.size()) + 1;
     auto number = std::max(static_cast<std::int64_t>(now / kSlot), oldest);
     newest_ = std::max(newest_, number);
@@ -60,4 +60,4 @@ double Server::reserve(double now, double service) {
     }
 }
 
-}  // namespace gputomo::sim
+}  // namespace gputomo::costs
