@@ -84,8 +84,9 @@ private:
     /// Cycles for which an access waits until its page can be translated.
     double translation(const launch::TouchedLine& line, double now);
 
-    /// Slots of the calendar of the way through the L2. Data are booked for when they arrive, a queue of DRAM ahead.
-    static constexpr std::uint32_t kFabricSlots = 1024;
+    /// Slots of the calendar of the way through the L2. Data are booked for when they arrive, behind the queue of DRAM,
+    /// which may be long. With fewer slots, later requests would be booked behind that queue as well.
+    static constexpr std::uint32_t kFabricSlots = 1 << 16;
 
     const SmRates& rates_;
     const Shares& shares_;
