@@ -11,7 +11,8 @@ constexpr double kNothing = 1e-9;
 
 }  // namespace
 
-Calendar::Calendar(std::uint32_t slots, bool long_services) : slots_(std::bit_ceil(slots)), long_services_(long_services) {}
+Calendar::Calendar(std::uint32_t slots, bool long_services)
+    : slots_(std::bit_ceil(slots)), long_services_(long_services) {}
 
 Calendar::Slot& Calendar::slot(std::int64_t number) {
     Slot& s = slots_[static_cast<std::size_t>(number) & (slots_.size() - 1)];

@@ -7,9 +7,9 @@
 namespace gputomo::costs {
 
 /// Work is booked in a calendar of short slots instead of behind one next-free time. A transaction books its whole path
-/// when it is issued, so one that waits long elsewhere (for an MSHR, say) books a resource early and arrives there late.
-/// With a calendar it does not delay another one that books after it and arrives before it. Within a slot the order of
-/// arrival is not kept.
+/// when it is issued, so one that waits long elsewhere (for an MSHR, say) books a resource early and arrives there
+/// late. With a calendar it does not delay another one that books after it and arrives before it. Within a slot the
+/// order of arrival is not kept.
 class Calendar {
 public:
     /// `slots` of kSlot cycles can be open at once; work booked further ahead closes the oldest slots.
