@@ -156,7 +156,8 @@ class OnGpus(unittest.TestCase):
             torch.testing.assert_close(out, 2 * x)
             answer = gputomo.kernel(recorded.capture[0]).simulate(machine="h200", whole=True, check=True)
             self.assertFalse(answer.differences)
-            self.assertLess(recorded.capture[0].microseconds, 20)
+            time = recorded.capture[0].microseconds
+            self.assertTrue(time is None or 1 < time < 20, "None: it may hold waiting for the host")
 
 
 if __name__ == "__main__":
