@@ -165,6 +165,21 @@ TEST(SassTiming, CountsInstructionsAndNamesAssumedCosts) {
     EXPECT_EQ(of("IMAD"), 0U) << "a scan timed it";
 }
 
+/// The scan times halves of one shape, with sums in single precision.
+TEST(SassTiming, OtherMatrixProductsAreNamedAsAssumed) {
+    constexpr Word kProduct{0x000000021408723c, 0x000fe60000001808};  // HMMA.16816.F32 R8, R20, R2, R8
+    constexpr std::uint64_t kLarge = 1 << (75 - 64), kBrainFloat = 1 << (82 - 64);
+    const auto assumed = [&](const Word& product) {
+        std::string names;
+        for (const auto& row : Kernel({with(product, {}, {.stall = 8})}).run(h200()).code.assumed)
+            if (row.operation.starts_with("HMMA")) names += row.operation + " " + row.assumption;
+        return names;
+    };
+    EXPECT_EQ(assumed(kProduct), "");
+    EXPECT_EQ(assumed({kProduct.low, kProduct.high | kBrainFloat}), "HMMA.16816.F32.BF16 as HMMA.16816.F32");
+    EXPECT_EQ(assumed({kProduct.low, kProduct.high & ~kLarge}), "HMMA.1688.F32 as HMMA.16816.F32");
+}
+
 TEST(SassTiming, CodeComesThroughTheInstructionCaches) {
     auto machine = h200();
     const auto body = chain(512, {.stall = 4});

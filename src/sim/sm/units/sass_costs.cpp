@@ -18,7 +18,22 @@ namespace {
 struct Found {
     Cost cost;
     std::string assumption;  ///< empty where a scan timed it
+    std::string name{};      ///< of what was not timed, where it is one form of an operation
 };
+
+/// The matrix product of a warp that scans time (experiment tensor_products).
+constexpr std::string_view kTimedProduct = "HMMA.16816.F32";
+
+/// The form of a matrix product of a warp, as it is printed; empty for other instructions.
+std::string product_name(const sass::Instruction& instruction) {
+    if (instruction.operation != sass::Operation::HMMA) return {};
+    std::string name(sass::name_of(instruction.operation));
+    for (const auto modifier :
+         {sass::Modifier::matrix_shape, sass::Modifier::accumulator, sass::Modifier::multiplicand})
+        if (const auto text = sass::text_of(modifier, instruction.value(modifier)); !text.empty())
+            name += fmt::format(".{}", text);
+    return name;
+}
 
 class Finder {
 public:
@@ -38,6 +53,8 @@ public:
         const std::string_view like = facts.timed_as, unit = sass::name_of(facts.unit);
         const bool timed = !facts.assumed;
         Found found{.cost = on_unit(unit, like)};
+        if (const auto name = product_name(instruction); !name.empty() && name != kTimedProduct)
+            found.name = name, found.assumption = fmt::format("as {}", kTimedProduct);
         const bool has_like = measured(like) != nullptr;
         if (!like.empty() && has_like && !timed) found.assumption = fmt::format("as {}", like);
         if (like.empty() || !has_like) {
@@ -125,7 +142,8 @@ SassCosts sass_costs_of(const machine_code::MachineProgram& program, const machi
         costs.cost_of.push_back(static_cast<std::uint16_t>(same - costs.costs.begin()));
         std::uint16_t assumed = SassCosts::kTimed;
         if (!found.assumption.empty()) {
-            const std::string_view variant = step.instruction.form->facts->name;
+            const std::string_view variant =
+                found.name.empty() ? std::string_view(step.instruction.form->facts->name) : found.name;
             const AssumedCost row{std::string(variant.empty() ? sass::name_of(step.instruction.operation) : variant),
                                   found.assumption};
             auto at = std::ranges::find(costs.assumptions, row);
