@@ -77,6 +77,12 @@ TEST(ChangedCosts, RateOfSharedMemory) {
     EXPECT_NEAR(slower.predicted / slower.simulated, 1, 0.02);
 }
 
+TEST(ChangedCosts, CostOfAConflict) {
+    const auto slower = Captured(kConflicts).ratios([](auto& machine) { machine.shared.conflict_cost.set(200); });
+    EXPECT_GT(slower.simulated, 1.02);
+    EXPECT_GT(slower.predicted, 1.02);
+}
+
 TEST(ChangedCosts, ConflictsCountByTheWidthOfABank) {
     const auto faster = Captured(kConflicts).ratios([](auto& machine) { machine.shared.bank_width.set(8); });
     EXPECT_LT(faster.simulated, 0.9);

@@ -56,7 +56,8 @@ MISTAKES = [
     ("docs/simulator.md", replace("`Scheduler201`", ""), "'scheduler': expected at least one file and one test"),
     ("docs/simulated-memory.md", replace("`memory/pauses`", "`memory/dram`"), "memory/pauses.cpp is in no row"),
     ("docs/changing-costs.md", replace("`shared.latency`", "`shared.delay`"), "names shared.delay"),
-    ("docs/changing-costs.md", replace("`sm/load_store/load_store`", "`sm/load_unit`"), "names sm/load_unit"),
+    ("docs/changing-costs.md", replace("`src/sim/sm/load_store/load_store.cpp`", "`src/sim/sm/load_unit.cpp`"),
+     "names src/sim/sm/load_unit.cpp"),
     ("docs/changing-costs.md", replace("`LoadStore423`", "`LoadStore499`"), "names LoadStore499"),
 ]
 
