@@ -1,6 +1,7 @@
 #include "cli/traces.hpp"
 
 #include "cli/terminal/messages.hpp"
+#include "files/growing_file.hpp"
 #include "files/output_file.hpp"
 #include "launch/prepared_launch.hpp"
 #include "launch/trace/accel_sim_trace.hpp"
@@ -10,7 +11,6 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
-#include <fstream>
 
 namespace gputomo::cli {
 namespace {
@@ -36,22 +36,14 @@ void TraceFolder::add(const launch::Launch& launch, const machine::Machine& mach
     const std::uint64_t number = files_.size() + 1;
     const auto name = fmt::format("kernel-{}.traceg", number);
     const auto file = std::filesystem::path(folder_) / name;
-    std::ofstream out(file, std::ios::binary);
-    launch::TracedLaunch traced;
-    try {
-        traced = launch::write_accel_sim_trace(
-            launch::PreparedLaunch(launch), machine,
-            {.number = number,
-             .release = first_release_ ? launch::AccelSimRelease::one : launch::AccelSimRelease::two,
-             .time_limit = time_limit},
-            out);
-    } catch (...) {
-        out.close();
-        std::filesystem::remove(file);
-        throw;
-    }
-    out.close();
-    if (!out) throw Error(fmt::format("{}: the trace could not be written; is the disk full?", file.string()));
+    files::GrowingFile trace(file);
+    const auto traced = launch::write_accel_sim_trace(
+        launch::PreparedLaunch(launch), machine,
+        {.number = number,
+         .release = first_release_ ? launch::AccelSimRelease::one : launch::AccelSimRelease::two,
+         .time_limit = time_limit},
+        trace.stream());
+    trace.finish();
     files_.push_back(name);
     out::print("{}: {}, {} blocks, {} warp instructions, {} bytes\n", name, launch.kernel, launch.grid.count(),
                traced.warp_instructions, std::filesystem::file_size(file));
