@@ -9,6 +9,7 @@ import re
 
 PAGES = ("docs/simulator.md", "docs/simulated-memory.md")
 EXAMPLES = "docs/changing-costs.md"
+TEST_COLUMNS = 5  # of its table whose last column names tests
 LEAVES = "leaves that it reads"
 # A row with this word among its leaves reads leaves of other units as well: it checks, completes or reports them.
 ANY = "any"
@@ -103,6 +104,8 @@ def example_faults(root, leaves, overlap, suites):
         elif re.fullmatch(r"[a-z_]+(?:\.[a-z_*\d]+)+", name) and words[0] in parts:  # a leaf, or what has leaves
             if not any(overlap(name, ".".join(leaf.split(".")[:len(words)])) for leaf in leaves):
                 wrong.append(name)
-    for tests in re.findall(r"\*\*Tests\.\*\*(.*)", text):
-        wrong += [test for test in re.findall(r"`(\w+)`", tests) if test not in suites]
+    for line in text.split("\n"):
+        # A list of tests, or the last cell of a table that has a column of them.
+        tests = line.partition("**Tests.**")[2] or (line.split("|")[-2] if line.count("|") == TEST_COLUMNS + 1 else "")
+        wrong += [test for test in re.findall(r"`(\w+)(?:\.\w+)?`", tests) if test not in suites]
     return [f"{EXAMPLES}: names {name}, which is not there" for name in wrong]

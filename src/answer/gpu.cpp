@@ -20,7 +20,8 @@ constexpr double kMostlyAssumed = 0.5;
 /// The source of values that were not measured on the described GPU.
 constexpr std::string_view kAssumedSource = "assumed";
 
-/// Says so where most values are not of this GPU.
+}  // namespace
+
 std::optional<std::string> mostly_assumed(const machine::Machine& machine) {
     std::size_t described = 0, assumed = 0;
     for (const auto& named : machine::all_leaves(machine)) {
@@ -35,8 +36,6 @@ std::optional<std::string> mostly_assumed(const machine::Machine& machine) {
         "and no answer was compared with this GPU. How far this one is off is not known",
         machine.identity.name.value_or("the GPU"), assumed, described);
 }
-
-}  // namespace
 
 std::vector<std::string> assumptions_of(const Gpu& gpu) {
     std::vector<std::string> assumptions;

@@ -1,5 +1,6 @@
 #include "cli/report_page.hpp"
 
+#include "answer/gpu.hpp"
 #include "cli/inputs/devices.hpp"
 #include "experiments/experiment.hpp"
 #include "report/generations.hpp"
@@ -7,14 +8,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace gputomo::cli {
 namespace {
 
+/// Without those of which most values are another GPU's: a comparison would show how alike that one is.
 std::vector<machine::Machine> shipped_descriptions() {
     std::vector<machine::Machine> all;
-    for (const auto& name : shipped_machines()) all.push_back(simulated_machine("sim:" + name));
+    for (const auto& name : shipped_machines())
+        if (auto machine = simulated_machine("sim:" + name); !answer::mostly_assumed(machine))
+            all.push_back(std::move(machine));
     return all;
 }
 

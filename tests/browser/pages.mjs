@@ -9,6 +9,12 @@ const run = promisify(execFile);
 const here = relative => fileURLToPath(new URL(relative, import.meta.url));
 const machines = here('../../machines'), recordings = here('../../recordings'), fixtures = here('../answer/fixtures');
 
+/// Ten descriptions, one of them of the GPU whose surface is drawn beside them.
+function comparedMachines() {
+  const others = readdirSync(machines).filter(f => f.endsWith('.json') && f !== 'h200.json');
+  return [...others.slice(0, 9), 'h200.json'];
+}
+
 /// An invented scan.json with a long trace, names that have to be escaped, and a failed machine-code check.
 function oddScan() {
   const n = 1_000_000, x = [...Array(n).keys()], y = x.map(i => 100 + (i % 7) + (i === 654321 ? 5000 : 0));
@@ -83,7 +89,7 @@ export async function makePages(program, folder, quick) {
     {
       name: 'compared',
       made: gputomo(
-        'report', ...readdirSync(machines).filter(f => f.endsWith('.json')).slice(0, 10).map(f => path.join(machines, f)),
+        'report', ...comparedMachines().map(f => path.join(machines, f)),
         ...surface('global'), '--out', at('compared.html')),
       file: at('compared.html'),
       wanted: ['trends/cusp']

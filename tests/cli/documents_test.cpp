@@ -220,7 +220,7 @@ TEST_F(Documents, ThePageOfCommandsHasEveryCommandAndExitCode) {
 }
 
 TEST_F(Documents, LinksLeadToFiles) {
-    static const std::regex kLink(R"(\]\(([^)#]+)(#[^)]*)?\))");
+    static const std::regex kLink(R"(\]\(([^)#\s]+)(#[^)]*)?\))");
     std::set<std::string> linked;
     for (const auto& document : documents()) {
         const auto text = text_of(document);

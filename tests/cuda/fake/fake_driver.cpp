@@ -319,6 +319,7 @@ Result cuModuleLoadData(abi::Module* module, const void* image) {
     return abi::kSuccess;
 }
 Result cuModuleUnload(abi::Module module) {
+    const std::scoped_lock lock(one_at_a_time);
     --state.modules;
     remove_program(module);
     return called("cuModuleUnload");
