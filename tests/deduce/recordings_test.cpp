@@ -20,11 +20,14 @@ public:
         const auto json = nlohmann::json::parse(stream);
         for (const auto& trace : json.at("traces")) {
             if (trace.at("name") != trace_name) continue;
-            const auto column = [&](std::size_t i) { return trace.at("columns").at(i).at("values"); };
-            for (std::size_t i = 0; i < column(0).size(); ++i)
-                readings_[column(0)[i].get<std::uint64_t>()].insert(readings_[column(0)[i].get<std::uint64_t>()].end(),
-                                                                    column(2)[i].get<std::size_t>(),
-                                                                    column(1)[i].get<double>());
+            const nlohmann::json& columns = trace.at("columns");
+            const nlohmann::json& size = columns.at(0).at("values");
+            const nlohmann::json& latency = columns.at(1).at("values");
+            const nlohmann::json& times = columns.at(2).at("values");
+            for (std::size_t i = 0; i < size.size(); ++i) {
+                auto& readings = readings_[size[i].get<std::uint64_t>()];
+                readings.insert(readings.end(), times[i].get<std::size_t>(), latency[i].get<double>());
+            }
         }
     }
     ChaseTrace operator()(const ChaseRequest& request) const {
