@@ -27,8 +27,14 @@ std::int64_t Calendar::first_open(std::int64_t number) {
         number += slot(number).skip;
         newest_ = std::max(newest_, number);
     }
-    if (number > from && number - from < static_cast<std::int64_t>(slots_.size()))
-        slot(from).skip = static_cast<std::uint32_t>(number - from);
+    if (number - from >= static_cast<std::int64_t>(slots_.size())) return number;  // slots on the way are closed
+    // Each slot on the way now leads to the open one at once. Otherwise each request walks through a long queue.
+    for (std::int64_t full = from; full < number;) {
+        Slot& passed = slot(full);
+        const std::int64_t next = full + passed.skip;
+        passed.skip = static_cast<std::uint32_t>(number - full);
+        full = next;
+    }
     return number;
 }
 
