@@ -1,7 +1,7 @@
 // The largest contiguous array that stays resident in a simulated cache.
 #include "deduce/cache/arrays/array_capacity.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

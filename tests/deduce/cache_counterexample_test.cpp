@@ -4,7 +4,7 @@
 #include "deduce/cache/policy/policy.hpp"
 #include "deduce/cache/policy/policy_selection.hpp"
 #include "deduce/cache/policy/possible_states.hpp"
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Equal sets from contiguous arrays.
 #include "deduce/cache/arrays/equal_sets.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Eviction sets of caches whose sets are known.
 #include "deduce/cache/sets/eviction_set.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // How policies explain traces of a set whose policy is known.
 #include "deduce/cache/policy/eviction_trace.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

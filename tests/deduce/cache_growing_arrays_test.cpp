@@ -1,7 +1,7 @@
 // Unequal sets from arrays that grow line by line.
 #include "deduce/cache/sets/growing_arrays.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Which addresses share a set.
 #include "deduce/cache/sets/index.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Sector and line of caches that are known exactly.
 #include "deduce/cache/sets/line.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

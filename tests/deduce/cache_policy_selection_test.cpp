@@ -1,7 +1,7 @@
 // Which policy explains runs best.
 #include "deduce/cache/policy/policy_selection.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The policy of one set, from its lines to its name.
 #include "deduce/cache/policy/policy.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

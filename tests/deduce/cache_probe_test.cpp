@@ -1,7 +1,7 @@
 // Questions about lines of a cache that is known exactly.
 #include "deduce/cache/chase/probe.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

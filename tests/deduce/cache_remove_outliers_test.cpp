@@ -1,7 +1,7 @@
 // Outliers in the traces of sets that repeat themselves.
 #include "deduce/cache/traces/remove_outliers.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Whether arrays and groups of lines stay resident in a simulated cache.
 #include "deduce/cache/arrays/residency.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Traces of one set, recorded through a chase.
 #include "deduce/cache/traces/set_recorder.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Ways of all sets, and predictions about unseen groups of lines.
 #include "deduce/cache/sets/sets.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

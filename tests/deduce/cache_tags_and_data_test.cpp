@@ -1,7 +1,7 @@
 // Caches with tags for more lines than they have data for.
 #include "deduce/cache/sets/tags_and_data.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

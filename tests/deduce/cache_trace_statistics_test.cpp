@@ -1,7 +1,7 @@
 // Periodicity and age of victims, without assuming a policy.
 #include "deduce/cache/policy/trace_statistics.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Odds of single ways of a set that evicts at random.
 #include "deduce/cache/policy/way_odds.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Pseudo-LRU trees learnt from the ways that they evict.
 #include "deduce/cache/policy/way_tree.hpp"
 
-#include "simulated_cache.hpp"
+#include "caches/simulated_cache.hpp"
 
 #include <gtest/gtest.h>
 

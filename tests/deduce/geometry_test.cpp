@@ -1,82 +1,25 @@
 #include "deduce/cache/geometry/geometry.hpp"
-#include "units/statistics.hpp"
+#include "caches/one_level.hpp"
+#include "caches/unequal_sets.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <random>
-#include <set>
 
 namespace gputomo::deduce {
 namespace {
 
-/// A memory path whose structure the deduction does not know: one cache above memory, with noise.
-struct Truth {
-    std::uint64_t line = 64, sector = 64, ways = 4, sets = 16;
-    std::string policy = "lru";
-    double hit = 100, miss = 300;
-    double outliers = 0, jitter = 0;
-    bool hashed = false;
-    [[nodiscard]] std::uint64_t capacity() const { return line * ways * sets; }
-};
-
-class Oracle {
-public:
-    Oracle(const Truth& truth, std::uint64_t seed) : t_(truth), sets_(truth.sets), random_(seed) {}
-
-    ChaseTrace operator()(const ChaseRequest& request) {
-        ChaseTrace trace;
-        for (std::uint32_t pass = 0; pass < request.warm_passes + request.recorded_passes; ++pass)
-            for (const auto offset : request.offsets) {
-                double latency = access(offset) ? t_.hit : t_.miss;
-                if (t_.jitter > 0) latency += std::abs(std::normal_distribution<double>(0, t_.jitter)(random_));
-                if (uniform() < t_.outliers) latency += 1000;
-                if (pass >= request.warm_passes) trace.latencies.push_back(latency);
-            }
-        loads += (request.warm_passes + request.recorded_passes) * request.offsets.size();
-        return trace;
-    }
-    std::uint64_t loads = 0;
-
-private:
-    struct Line {
-        std::uint64_t number = 0, stamp = 0;
-        std::vector<bool> sectors;
-    };
-    double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
-    bool access(std::uint64_t address) {
-        const std::uint64_t number = address / t_.line, sector = address % t_.line / t_.sector;
-        auto& set = sets_[(t_.hashed ? (number * 0x9E3779B97F4A7C15ULL) >> 32 : number) % t_.sets];
-        auto found = std::find_if(set.begin(), set.end(), [&](const Line& l) { return l.number == number; });
-        if (found == set.end()) {
-            if (set.size() == t_.ways)
-                set.erase(t_.policy == "random"
-                              ? set.begin() + static_cast<std::ptrdiff_t>(random_() % set.size())
-                              : std::min_element(set.begin(), set.end(),
-                                                 [](const Line& a, const Line& b) { return a.stamp < b.stamp; }));
-            set.push_back({number, ++now_, std::vector<bool>(t_.line / t_.sector, false)});
-            found = set.end() - 1;
-        } else if (t_.policy == "lru") {
-            found->stamp = ++now_;
-        }
-        const bool hit = found->sectors[sector];
-        found->sectors[sector] = true;
-        return hit;
-    }
-    Truth t_;
-    std::vector<std::vector<Line>> sets_;
-    std::uint64_t now_ = 0;
-    std::mt19937_64 random_;
-};
+using caches::OneLevel;
+using caches::Truth;
+using caches::Unequal;
+using caches::UnequalSets;
 
 CacheFindings deduce(const Truth& truth, std::uint64_t seed = 1) {
-    Oracle oracle(truth, seed);
+    OneLevel cache(truth, seed);
     const Chase chase = [&](const ChaseRequest& r) {
-        // On a GPU a chase is a list of addresses, so that no address can appear twice.
-        EXPECT_EQ(std::set(r.offsets.begin(), r.offsets.end()).size(), r.offsets.size());
-        return oracle(r);
+        EXPECT_TRUE(caches::visits_no_address_twice(r));
+        return cache(r);
     };
     return deduce_geometry(chase, {.threshold = (truth.hit + truth.miss) / 2,
                                    .fits = truth.capacity() / 2,
@@ -127,7 +70,7 @@ TEST(Geometry, FindsOneSetInAFullyAssociativeCache) {
 
 /// A chase whose own code is read with each load. Arrays that start at offset 0 contain it; other loads lie after it.
 CacheFindings deduce_beside_code(const Truth& truth, std::uint64_t code) {
-    Oracle oracle(truth, 1);
+    OneLevel cache(truth, 1);
     const Chase chase = [&](const ChaseRequest& r) {
         const bool dense = r.offsets.size() > 1 && r.offsets[0] == 0 && r.offsets[1] <= 2 * code;
         ChaseRequest all{{}, r.warm_passes, r.recorded_passes};
@@ -135,7 +78,7 @@ CacheFindings deduce_beside_code(const Truth& truth, std::uint64_t code) {
             for (std::uint64_t at = 0; at < code; at += truth.line) all.offsets.push_back(at);
             all.offsets.push_back(offset + (dense ? 0 : code));
         }
-        const auto both = oracle(all).latencies;
+        const auto both = cache(all).latencies;
         ChaseTrace trace;
         for (std::size_t i = 1; i <= r.offsets.size() * r.recorded_passes; ++i)
             trace.latencies.push_back(both[i * (1 + (code + truth.line - 1) / truth.line) - 1]);
@@ -230,54 +173,17 @@ TEST(Geometry, FindsSetsOfALargeRandomCacheByConflictingLines) {
     expect_exact(truth, deduce(truth));
 }
 
-/// Sets of unequal size below a filtering level, in numbers of lines. `dealt`: line numbers modulo all lines are dealt
-/// to the sets in turn, and full sets are skipped.
-struct Unequal {
-    std::vector<std::size_t> ways;
-    bool dealt = false, fifo = false;
-    std::uint64_t first = 0;  ///< number of the line at offset 0
-    double outliers = 0;
-};
-
 CacheFindings deduce_filtered(const Unequal& truth) {
-    constexpr std::uint64_t kLine = 1024;
-    const std::size_t lines = std::accumulate(truth.ways.begin(), truth.ways.end(), std::size_t{0});
-    std::vector<std::size_t> table;
-    for (auto left = truth.ways; table.size() < lines;)
-        for (std::size_t set = 0; set < left.size(); ++set)
-            if (left[set] > 0) table.push_back(set), --left[set];
-    std::vector<std::vector<std::uint64_t>> held(truth.ways.size());  // by set, the next victim first
-    std::mt19937_64 random(3);
-    const auto hits = [&](std::uint64_t line) {
-        const std::size_t set = truth.dealt ? table[line % lines] : line % truth.ways.size();
-        auto& those = held[set];
-        const auto found = std::ranges::find(those, line);
-        const bool hit = found != those.end();
-        if (hit && truth.fifo) return true;
-        if (hit)
-            those.erase(found);
-        else if (those.size() == truth.ways[set])
-            those.erase(those.begin());
-        those.push_back(line);
-        return hit;
-    };
-    const Chase chase = [&](const ChaseRequest& request) {
-        ChaseTrace trace;
-        for (std::uint32_t pass = 0; pass < request.warm_passes + request.recorded_passes; ++pass)
-            for (const auto offset : request.offsets) {
-                const double latency = (hits(offset / kLine + truth.first) ? 10 : 60) +
-                                       (static_cast<double>(random() % 1000) < 1000 * truth.outliers ? 500 : 0);
-                if (pass >= request.warm_passes) trace.latencies.push_back(latency);
-            }
-        return trace;
-    };
-    return deduce_geometry(chase, {.threshold = 35,
-                                   .fits = lines / 2 * kLine,
-                                   .overflows = lines * 4 * kLine,
-                                   .buffer_bytes = lines * 16 * kLine,
-                                   .word = 64,
-                                   .probe_stride = kLine,
-                                   .filtered = true});
+    UnequalSets sets(truth);
+    constexpr std::uint64_t kLine = UnequalSets::kLine;
+    return deduce_geometry([&](const ChaseRequest& request) { return sets(request); },
+                           {.threshold = (UnequalSets::kHit + UnequalSets::kMiss) / 2,
+                            .fits = sets.lines() / 2 * kLine,
+                            .overflows = sets.lines() * 4 * kLine,
+                            .buffer_bytes = sets.lines() * 16 * kLine,
+                            .word = 64,
+                            .probe_stride = kLine,
+                            .filtered = true});
 }
 
 TEST(UnequalSetsBelowAFilteringLevel, AreFoundWithGrowingArrays) {
@@ -330,50 +236,6 @@ TEST(UnequalSetsBelowAFilteringLevel, AreNotReportedAsEqualOnes) {
     EXPECT_EQ(equal.sets.value, 12);
     EXPECT_EQ(equal.ways.value, 4);
     EXPECT_GT(equal.sets.confidence, 0.9);
-}
-
-TEST(Statistics, LeastSquaresRecoverALineFromItsPoints) {
-    const std::vector<double> x{1, 2, 4, 8};
-    std::vector<double> y;
-    for (const double at : x) y.push_back(5 - 3 * at);
-    const auto exact = least_squares(x, y);
-    EXPECT_NEAR(exact.at_zero, 5, 1e-12);
-    EXPECT_NEAR(exact.slope, -3, 1e-12);
-    const std::vector<double> steps{0, 1, 2}, up{0, 3, 3};
-    EXPECT_NEAR(least_squares(steps, up).slope, 1.5, 1e-12);
-    EXPECT_NEAR(least_squares(steps, up).at_zero, 0.5, 1e-12);
-    EXPECT_NEAR(exact.slope_uncertainty, 0, 1e-9);
-    // Distances of -0.5, 1 and -0.5, with one degree of freedom, over x that lie 0 and 1 from their mean.
-    EXPECT_NEAR(least_squares(steps, up).slope_uncertainty, std::sqrt(1.5 / 2), 1e-12);
-}
-
-TEST(Statistics, AMeanNearTheMedianIgnoresOutliersAndClockSteps) {
-    EXPECT_DOUBLE_EQ(mean_near_median({804, 808, 804, 808, 804, 2000}, 4), (804 * 3 + 808 * 2) / 5.0);
-    EXPECT_EQ(mean_near_median({}, 4), 0);
-}
-
-TEST(Statistics, FindsTheLocationDespiteJitterAndOutliers) {
-    std::mt19937_64 random(11);
-    std::normal_distribution<double> jitter(0, 6);
-    std::vector<double> readings;
-    for (int i = 0; i < 20000; ++i)
-        readings.push_back(2 * std::round((440.7 + jitter(random) +
-                                           (random() % 25 == 0 ? 500 + static_cast<double>(random() % 1500) : 0)) /
-                                          2));
-    const auto found = location(readings, 2);
-    EXPECT_NEAR(found.mean, 440.7, 0.15);
-    EXPECT_NEAR(found.median, 440.7, 0.2);
-    EXPECT_NEAR(found.uncertainty, 6 / std::sqrt(20000 * 0.96), 0.002);
-    // The median of all readings is not free of outliers.
-    EXPECT_GT(median_of_steps(readings, 2), 440.9);
-}
-
-TEST(Statistics, KeepsAllQuietReadingsAtAnyClockStep) {
-    const auto found = location({804, 808, 804, 808, 804, 2000}, 4);
-    EXPECT_DOUBLE_EQ(found.mean, (804 * 3 + 808 * 2) / 5.0);
-    EXPECT_EQ(location({440, 440, 440, 441, 442}, 2).mean, 440.6);
-    EXPECT_EQ(location(std::vector<double>(9, 77), 1).uncertainty, 0);
-    EXPECT_EQ(location({}, 1).mean, 0);
 }
 
 }  // namespace
