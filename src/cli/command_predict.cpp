@@ -221,7 +221,8 @@ int predict_launches(const PredictOptions& options, bool of_capture) {
     check_machine_code(*gpu, "--machine " + name, "such a GPU, or --static for a PTX file or a listing");
     const launch::Sampling sampling{.seed = options.measure.seed,
                                     .time_limit = std::chrono::milliseconds(options.time_limit_ms)};
-    const ChosenCaches caches(options.caches.empty() ? "cold" : options.caches, of_capture ? &captured : nullptr);
+    const ChosenCaches caches(options.caches.empty() ? "cold" : options.caches, of_capture ? &captured : nullptr,
+                              ChosenCaches::For::prediction);
     auto at_start = caches.at_start();
     at_start.also_warm = options.caches.empty();
     const auto answer = [&](const launch::Launch& launch, bool whole) {
@@ -260,7 +261,8 @@ int predict_on_each(const PredictOptions& options, bool of_capture, const std::v
         if (given) throw InputError(fmt::format("{}: expected a single --machine, not {}", name, options.machine));
     capture::Capture captured;
     if (of_capture) captured = capture::load(options.file);
-    const ChosenCaches caches(options.caches.empty() ? "cold" : options.caches, of_capture ? &captured : nullptr);
+    const ChosenCaches caches(options.caches.empty() ? "cold" : options.caches, of_capture ? &captured : nullptr,
+                              ChosenCaches::For::prediction);
     return print_machines_beside(
         machines,
         [&](const std::string& machine) {
@@ -451,7 +453,7 @@ void add_predict(CLI::App& parent, Action& action) {
         .only_for(options->usage, kOfCapture);
     command
         .add_option("--caches", options->caches,
-                    std::string(kCachesHelp) +
+                    std::string(kPredictedCachesHelp) +
                         ". Default: cold, and the time with warm ones too where they differ by more than 5%")
         .only_for(options->usage, kOfLaunch | kOfCapture);
     command

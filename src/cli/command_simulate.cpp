@@ -107,7 +107,7 @@ int simulate_capture(const SimulateOptions& options) {
     auto request = request_of(options);
     request.compares_results = options.check;
     if (!options.tolerance.empty()) request.tolerance = tolerance_of(options.tolerance);
-    const ChosenCaches caches(options.caches, &captured);
+    const ChosenCaches caches(options.caches, &captured, ChosenCaches::For::simulation);
     request.caches = caches.at_start();
     return print_answers_of_capture(
         captured, options.launch,
@@ -118,7 +118,7 @@ int simulate_capture(const SimulateOptions& options) {
 }
 
 int simulate_file(const SimulateOptions& options) {
-    const ChosenCaches caches(options.caches, nullptr);
+    const ChosenCaches caches(options.caches, nullptr, ChosenCaches::For::simulation);
     const std::string device = options.device.empty() ? kDefaultDevice : options.device;
     DescriptionChanges changes{.set = options.set, .assumed = {}};
     const auto gpu = open_simulated(device, options.seed, 0, &changes);
@@ -243,7 +243,7 @@ void add_simulate(CLI::App& parent, Action& action) {
     auto whole = command.add_flag("--whole", options->whole,
                                   "simulate all blocks, as --check and --dump do, which need complete results");
     whole.excludes(above);
-    auto caches = command.add_option("--caches", options->caches, kCachesHelp);
+    auto caches = command.add_option("--caches", options->caches, kSimulatedCachesHelp);
     caches.capture_default_str();
     command.add_option("--seed", options->seed, kSeedHelp).capture_default_str();
     command

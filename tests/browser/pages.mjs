@@ -61,7 +61,7 @@ export async function makePages(program, folder, quick) {
     {
       name: 'h200',
       made: gputomo(
-        'report', recorded('h200-scan-3.json.gz'),
+        'report', recorded('h200-scan-1.json.gz'),
         ...(quick ? ['sfu'] : ['global', 'l2', 'l1', 'shared', 'sfu']).flatMap(surface), '--out', at('h200.html')),
       file: at('h200.html'),
       gpu: true,

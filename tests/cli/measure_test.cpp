@@ -66,8 +66,12 @@ TEST_F(MeasureCommand, CachesOfPredictionsAreChosen) {
     EXPECT_THAT(refused("hot"), HasSubstr("--caches hot: expected cold, dirty, warm or, of a capture, after:N"));
     EXPECT_THAT(refused("after:1"), HasSubstr("the number of one of the 1 launches, counted from 0"));
     const auto file = run({"simulate", source("kernels/permute.ptx"), "--caches", "after:0"});
-    EXPECT_THAT(file.err, HasSubstr("after:0: expected cold, dirty or warm, since a file has no other launch"));
+    EXPECT_THAT(file.err, HasSubstr("after:0: expected cold or warm, since a file has no other launch"));
     EXPECT_EQ(file.code, 2);
+    const auto dirty = run({"simulate", source("kernels/permute.ptx"), "--caches", "dirty"});
+    EXPECT_THAT(dirty.err, HasSubstr("--caches dirty: expected cold, warm or, of a capture, after:N; dirty caches are "
+                                     "predicted only"));
+    EXPECT_EQ(dirty.code, 2);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ TEST_F(Report, SeveralMachinesMakeAComparison) {
 }
 
 TEST_F(Report, ASurfaceIsDrawnWithModelsOverIt) {
-    const auto result = run({"report", source("recordings/h200-scan-3.json.gz"), "--surface",
+    const auto result = run({"report", source("recordings/h200-scan-1.json.gz"), "--surface",
                              source("recordings/h200-surface-sfu.json.gz") + "," +
                                  source("recordings/h200-surface-shared_conflict.json.gz"),
                              "--out", path("r.html")});

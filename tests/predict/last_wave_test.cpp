@@ -15,25 +15,31 @@ namespace {
 constexpr std::uint64_t kSms = 132;
 constexpr double kInterval = 16, kSteps = 400;
 
-/// Blocks of one warp, whose instructions need a unit that all blocks of an SM share. One block in `uneven` executes
-/// half of them.
-double cycles_of(std::uint64_t blocks, std::uint32_t resident, std::uint64_t uneven = 0) {
+struct Recorded {
+    std::uint64_t uneven = 0;  ///< one block in so many executes half of the instructions; 0: none
+    std::uint32_t waves = 4;   ///< of each SM
+    std::uint8_t stall = 1;    ///< cycles of a warp from one instruction to the next
+};
+
+/// Blocks of one warp, whose instructions need a unit that all blocks of an SM share. In units of what a block needs.
+double cycles_of(std::uint64_t blocks, std::uint32_t resident, const Recorded& recorded = {}) {
     launch::LaunchProfile profile;
     profile.kernel = "k";
     profile.blocks = blocks;
     profile.threads_of_block = 32;
     profile.resident_blocks = resident;
     profile.units = {{"sfu", true}};
-    profile.steps.assign(static_cast<std::size_t>(kSteps), {.unit = 0, .interval = kInterval, .stall = 1});
+    profile.steps.assign(static_cast<std::size_t>(kSteps), {.unit = 0, .interval = kInterval, .stall = recorded.stall});
     profile.executed.assign(profile.steps.size(), 1);
     profile.threads.assign(profile.steps.size(), 32);
     for (const std::uint64_t sm : {std::uint64_t{0}, kSms / 2, kSms - 1}) {
         auto& of_sm = profile.sms.emplace_back();
-        for (std::uint64_t block = sm; block < blocks && of_sm.size() < 4 * resident; block += kSms) {
+        for (std::uint64_t block = sm; block < blocks && of_sm.size() < std::size_t{recorded.waves} * resident;
+             block += kSms) {
             auto& trace = of_sm.emplace_back();
             trace.block = block;
             trace.warps.resize(1);
-            const bool half = uneven != 0 && of_sm.size() % uneven == 0;
+            const bool half = recorded.uneven != 0 && of_sm.size() % recorded.uneven == 0;
             for (std::uint32_t s = 0; s < profile.steps.size() / (half ? 2 : 1); ++s)
                 trace.warps[0].push_back({.step = s});
             profile.sampled.push_back({.block = block, .instructions = static_cast<double>(trace.warps[0].size())});
@@ -62,9 +68,20 @@ TEST(LastWave, GoesToTheSmThatIsFreeAsOftenAsItHoldsBlocks) {
 
 TEST(LastWave, IsSpreadWhereBlocksOfAnSmEndApart) {
     // One of two blocks ends after half of the time, and its place is the one that a block left over takes.
-    const double two = cycles_of(2 * kSms, 2, 2), more = cycles_of(2 * kSms + 36, 2, 2);
+    const double two = cycles_of(2 * kSms, 2, {.uneven = 2}), more = cycles_of(2 * kSms + 36, 2, {.uneven = 2});
     EXPECT_GT(more, two + 0.4);
     EXPECT_LT(more, two + 1.2);
+}
+
+TEST(LastWave, FollowsWavesOfWhichOneWasRecorded) {
+    // Eight warps keep the unit busy. Four of them wait for themselves, and are no measure of what four more take.
+    const Recorded one{.waves = 1, .stall = 100}, all{.stall = 100};
+    EXPECT_NEAR(cycles_of(8 * kSms, 8, one), 8, 0.2);
+    EXPECT_NEAR(cycles_of(16 * kSms, 8, one), 16, 0.4);
+    EXPECT_NEAR(cycles_of(64 * kSms, 8, one), 64, 2);
+    // The SMs that are free first get eight each of those left over, and others none.
+    EXPECT_NEAR(cycles_of(20 * kSms, 8, one), 24, 0.6);
+    EXPECT_NEAR(cycles_of(20 * kSms, 8, one), cycles_of(20 * kSms, 8, all), 0.6);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // When matrix products of a warp group begin and end on the simulated SM.
+#include "sass/cubin.hpp"
 #include "sass/form.hpp"
+#include "sim/machine_code/program.hpp"
 #include "timed_code.hpp"
 
 #include <gmock/gmock.h>
@@ -16,6 +18,8 @@ using namespace timed_code;
 constexpr Word kArrive{0x00000000000079c5, 0x000fcc0000000000};   // WARPGROUP.ARRIVE
 constexpr Word kAdds{0x00e00000081879f0, 0x000fe80008700818};     // HGMMA.64x64x16.F32 R24, gdesc[UR8], R24
 constexpr Word kCommits{0x00e00000081879f0, 0x000fe60008000818};  // HGMMA.64x64x16.F32 R24, gdesc[UR8], R24, gsb0
+/// HGMMA.64x64x16.F32 R24, R76, gdesc[UR4].tnspB, R24: four rows of A are in R76 to R79.
+constexpr Word kRowsInRegisters{0x40e000044c187df0, 0x000fe40008700818};
 constexpr Word kWait{0x00008000000079c5, 0x000fe40000010000};     // WARPGROUP.DEPBAR.LE gsb0, 0x0
 constexpr Word kWaitOne{0x00008000000079c5, 0x000fe40000010100};  // WARPGROUP.DEPBAR.LE gsb0, 0x1
 constexpr int kShared = 32768;
@@ -98,6 +102,18 @@ TEST(WarpgroupProducts, OfOtherTypesSayWhatStandsInForThem) {
     machine.operations.erase("wgmma.m64n64k16.f32.f16.f16");
     const auto plain = Kernel({kArrive, kCommits, kWait}, kShared).run(machine, kGroup);
     EXPECT_GT(std::ranges::max(plain.results), kFirst + 6 + 40);
+}
+
+TEST(WarpgroupProducts, NameTheRegistersOfTheirOperandsAndNoMore) {
+    const auto registers = [](const Word& product) {
+        const auto bytes = Kernel({kArrive, product, kWait}, kShared).cubin();
+        return machine_code::prepare(sass::Cubin(bytes), "timed", [](std::string_view) { return std::uint64_t{0}; })
+            .registers;
+    };
+    // More than an instruction names would let fewer blocks be on an SM.
+    EXPECT_EQ(registers(kRowsInRegisters), 76 + 4);
+    EXPECT_EQ(registers(kCommits), 24 + 32) << "accumulators of 64 columns";
+    EXPECT_EQ(registers(with_columns(kCommits, 256)), 24 + 128);
 }
 
 }  // namespace

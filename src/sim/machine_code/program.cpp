@@ -439,9 +439,11 @@ MachineProgram prepare(const sass::Cubin& cubin, std::string_view kernel, const 
         }
         program.uses_grid_barrier |=
             layout->has_grid_barrier && std::ranges::any_of(step.instruction.operands(), is_grid_barrier);
-        for (const Operand& operand : step.instruction.operands())
-            if ((operand.kind == OperandKind::reg || operand.has_reg) && operand.reg != sass::kZeroRegister)
-                named = std::max(named, operand.reg + warpgroup::registers_of_operand(step.instruction));
+        const auto operands = step.instruction.operands();
+        for (std::size_t slot = 0; slot < operands.size(); ++slot)
+            if ((operands[slot].kind == OperandKind::reg || operands[slot].has_reg) &&
+                operands[slot].reg != sass::kZeroRegister)
+                named = std::max(named, operands[slot].reg + warpgroup::registers_of_operand(step.instruction, slot));
     }
     // Where warps ask for more than they begin with, the compiler says how many that is.
     const bool asks_for_more = std::ranges::any_of(program.steps, [](const Step& step) {

@@ -55,11 +55,13 @@ bool reads_a_from_registers(const sass::Instruction& instruction) {
     return instruction.operands()[1].kind == sass::OperandKind::reg;
 }
 
-int registers_of_operand(const sass::Instruction& instruction) {
+int registers_of_operand(const sass::Instruction& instruction, std::size_t operand) {
     if (instruction.form == nullptr || !multiplies_warpgroup(instruction.operation)) return 1;
     constexpr int kRegistersOfA = 4;
+    constexpr std::size_t kA = 1;
+    if (operand == kA) return kRegistersOfA;
     const bool halves = instruction.has(Modifier::accumulator) && instruction.value(Modifier::accumulator) == 0;
-    return std::max(kRegistersOfA, columns_of(instruction) / (halves ? 4 : 2));
+    return columns_of(instruction) / (halves ? 4 : 2);
 }
 
 std::string product_name(const sass::Instruction& instruction) {

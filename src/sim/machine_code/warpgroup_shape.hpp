@@ -3,6 +3,7 @@
 
 #include "sass/instruction.hpp"
 
+#include <cstddef>
 #include <string>
 
 namespace gputomo::sim::machine_code::warpgroup {
@@ -13,9 +14,9 @@ namespace gputomo::sim::machine_code::warpgroup {
 [[nodiscard]] bool commits_products(const sass::Instruction& instruction);
 /// Whether the rows of A are in registers.
 [[nodiscard]] bool reads_a_from_registers(const sass::Instruction& instruction);
-/// Registers from the first one of an operand on: those of the accumulators, the widest one, or 1 for other
-/// instructions.
-[[nodiscard]] int registers_of_operand(const sass::Instruction& instruction);
+/// Registers from the first one of an operand on: those of A for the second operand, else those of the accumulators. It
+/// is 1 for other instructions. Counting accumulators for A as well would let fewer blocks fit an SM than do.
+[[nodiscard]] int registers_of_operand(const sass::Instruction& instruction, std::size_t operand);
 /// "wgmma.m64n256k16.f32.f16.f16", and ".registers" behind it where A is in registers: the operation of a machine
 /// description that has its cost.
 [[nodiscard]] std::string product_name(const sass::Instruction& instruction);
