@@ -4,13 +4,14 @@
     rank_configurations.py predict h200 predicted.json [KERNEL ...]     # needs gputomo, Triton and NumPy
     rank_configurations.py predict-thoroughly h200 predicted.json [KERNEL ...]
     rank_configurations.py time timed.json [KERNEL ...]                 # needs a GPU, Triton and PyTorch
-    rank_configurations.py compare predicted.json timed.json
+    rank_configurations.py compare predicted.json timed.json            # times: recordings/h200-configurations.json.gz
 
 The arrays are in memory in both, and the L2 is full of other data: before each run that is timed, they are written. KERNEL is
 one of softmax, stencil, layer_norm, transposition, product and attention.
 """
 
 import concurrent.futures
+import gzip
 import hashlib
 import json
 import multiprocessing
@@ -160,10 +161,14 @@ def ranks_of(values):
     return [below.index(v) + (below.count(v) - 1) / 2 for v in values]
 
 
+def read(file):
+    with (gzip.open if file.endswith(".gz") else open)(file) as content:
+        return json.load(content)
+
+
 def compare(predicted_file, timed_file):
     """Prints how far first choices and predicted times are off."""
-    with open(predicted_file) as one, open(timed_file) as two:
-        predicted, timed = json.load(one), json.load(two)
+    predicted, timed = read(predicted_file), read(timed_file)
     firsts, thirds = [], []
     for name, guess in predicted["kernels"].items():
         times = [median for median, _, _ in timed["kernels"][name]["microseconds"]]

@@ -15,9 +15,9 @@ inline constexpr const char* kSimulatedCachesHelp =
     "what the L2 holds when the launch begins: cold (nothing), warm (what the launch itself leaves), or, of a capture, "
     "after:N (what its launch N leaves)";
 inline constexpr const char* kPredictedCachesHelp =
-    "what the L2 holds when the launch begins: cold (nothing), dirty (other data that go to DRAM first), warm (what "
-    "the "
-    "launch itself leaves), or, of a capture, after:N (what its launch N leaves)";
+    "what the L2 holds when the launch begins: cold (nothing), dirty (data that go to DRAM first), warm (what it "
+    "leaves "
+    "itself), or, of a capture, after:N (what launch N leaves)";
 
 /// What --caches asks for, with the launch that runs before.
 class ChosenCaches {
