@@ -69,6 +69,12 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)  # asks for the glibc whose symbols the executable names, and for nothing else
+if(GPUTOMO_GLIBC_STUBS)
+  # dpkg knows of each function since when this system's library has it, which is later where it has moved.
+  file(STRINGS ${GPUTOMO_GLIBC_STUBS}/version gputomo_glibc)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= ${gputomo_glibc})")
+endif()
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libcuda1, man-db, bash-completion")
 string(CONCAT CPACK_DEBIAN_PACKAGE_DESCRIPTION
   "gputomo runs microbenchmarks through the CUDA driver and deduces from their\n"

@@ -35,3 +35,4 @@ take libdl.so.2 libdl.so.2 libdl.so
 # not start ("unexpected PLT reloc type 0x00").
 take libld.so.2 loader.so
 take libc_nonshared.a libc_nonshared.a
+echo "$version" >"$into/version"

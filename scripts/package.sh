@@ -30,7 +30,7 @@ if [[ ! -e $tools/whole ]]; then
 fi
 PATH=$tools/bin:$PATH
 if [[ -n ${GLIBC:-} ]]; then
-    [[ -e $build/glibc-$GLIBC/libc_nonshared.a ]] ||
+    [[ -e $build/glibc-$GLIBC/version ]] ||
         scripts/glibc_stubs.sh "$GLIBC" "$build/glibc-$GLIBC" "$tools/bin/python"
     export CMAKE_ARGS="${CMAKE_ARGS:-} -DGPUTOMO_GLIBC_STUBS=$build/glibc-$GLIBC"
 fi
