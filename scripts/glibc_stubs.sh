@@ -3,9 +3,9 @@
 #
 #   scripts/glibc_stubs.sh VERSION DIR [PYTHON]
 #
-# VERSION is that of glibc, say 2.28. DIR gets libc.so.6 and the others, for -DGPUTOMO_GLIBC_STUBS=DIR. The compiler of Zig
-# knows which functions each glibc has, and writes them when it links an empty program. PYTHON (python3 by default) has
-# the package `ziglang`.
+# VERSION is that of glibc, say 2.28. DIR gets libc.so.6 and the others, for -DGPUTOMO_GLIBC_STUBS=DIR. The compiler of
+# Zig knows which functions each glibc has, and writes them when it links an empty program. PYTHON (python3 by default)
+# has the package `ziglang`.
 set -euo pipefail
 [[ $# -ge 2 ]] || { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2; }
 version=$1

@@ -4,8 +4,8 @@
 #   scripts/package.sh [BUILD]
 #
 # BUILD is build-package by default; everything is compiled once there. PYTHON names the Python of the wheel (python3 by
-# default): a wheel of 3.12 serves all newer versions, 3.10 and 3.11 need one each. With GLIBC=2.28, what is built also runs
-# with that glibc, whatever this system's is. JOBS and CMAKE_ARGS are passed on.
+# default): a wheel of 3.12 serves all newer versions, 3.10 and 3.11 need one each. With GLIBC=2.28, what is built also
+# runs with that glibc, whatever this system's is. JOBS and CMAKE_ARGS are passed on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(mkdir -p "${1:-build-package}" && cd "${1:-build-package}" && pwd)

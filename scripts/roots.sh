@@ -1,8 +1,9 @@
 # For other scripts to source: small root file systems that debootstrap makes, to try things where nothing is installed.
 
-# release_of SYSTEM: what debootstrap calls debian12, debian13, ubuntu22.04 or ubuntu24.04.
+# release_of SYSTEM: what debootstrap calls debian11, debian12, debian13, ubuntu22.04 or ubuntu24.04.
 release_of() {
     case $1 in
+        debian11) echo bullseye ;;
         debian12) echo bookworm ;;
         debian13) echo trixie ;;
         ubuntu22.04) echo jammy ;;

@@ -4,10 +4,11 @@
 #   scripts/try_packages.sh PACKAGES [ROOTS [SYSTEM ...]]
 #
 # ROOTS gets the root file systems (0.4 GB each, made when missing) of debian12, debian13, ubuntu22.04 and ubuntu24.04, or
-# of the SYSTEMs named. That needs root and debootstrap. Without ROOTS, a .deb is unpacked and not installed.
+# of the SYSTEMs named. That needs root and debootstrap. Without ROOTS, a .deb is unpacked and not installed. debian11 is
+# for packages that GLIBC=2.28 made.
 set -euo pipefail
 
-[[ $# -ge 1 ]] || { sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2; }
+[[ $# -ge 1 ]] || { sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 kernel=$here/../tests/data/cubin/stream_copy_x4.sm_90.cubin
 packages=$(cd "$1" && pwd)
@@ -41,7 +42,7 @@ systems=("$@")
 [[ ${#systems[@]} -gt 0 ]] || systems=(debian12 debian13 ubuntu22.04 ubuntu24.04)
 for system in "${systems[@]}"; do
     release=$(release_of "$system") ||
-        { echo "try_packages: $system is unknown; expected debian12, debian13, ubuntu22.04 or ubuntu24.04" >&2; exit 2; }
+        { echo "try_packages: $system is unknown; expected debian11, debian12, debian13, ubuntu22.04 or ubuntu24.04" >&2; exit 2; }
     root=$roots/$system-packages
     make_root "$root" "$release" python3,python3-venv >"$root.log" 2>&1 ||
         { echo "$system: no root could be made: $(tail -n 1 "$root.log")"; failed=1; continue; }
