@@ -58,7 +58,6 @@ struct Sampling {
         Sampling less = *this;
         less.thorough = 1e5;
         less.most_blocks = 24;
-        less.wanted_error = 0.02;  // 1% takes twice as many blocks where rows end within a piece
         less.replayed_sms = 1;
         less.replayed_waves = 2;
         less.most_of_sm = 300'000;

@@ -53,7 +53,7 @@ public:
         if (const auto whole = whole_waves()) {
             const auto blocks = static_cast<std::size_t>(*whole) * profile_.resident_blocks;
             for (const auto& sm : profile_.sms)
-                results_.push_back(result_of(recorded_of(sm, blocks), static_cast<double>(blocks)));
+                results_.push_back(result_of(std::span(sm).first(blocks), static_cast<double>(blocks)));
             add_last_wave(blocks);
         } else {
             for (std::size_t i = 0; i < profile_.sms.size(); ++i)
@@ -81,21 +81,15 @@ private:
         return std::ceil((static_cast<double>(profile_.blocks) - static_cast<double>(first)) / rates_.sms);
     }
 
-    /// The first `count` blocks of an SM, as far as they were recorded.
-    [[nodiscard]] static std::span<const launch::BlockTrace> recorded_of(const std::vector<launch::BlockTrace>& sm,
-                                                                         std::size_t count) {
-        return std::span(sm).first(std::min(count, sm.size()));
-    }
-
-    /// Waves that fill the GPU, where a part of one follows and a whole wave was recorded. Returns nullopt otherwise.
-    /// After many waves, blocks that are left over fill gaps.
+    /// Waves that fill the GPU, where a part of one follows and all blocks of these waves were recorded. Returns
+    /// nullopt otherwise. After many waves, blocks that are left over fill gaps.
     [[nodiscard]] std::optional<std::uint64_t> whole_waves() const {
         const auto of_wave = static_cast<std::uint64_t>(rates_.sms) * profile_.resident_blocks;
         if (!profile_.blocks_of_sms.empty() || of_wave == 0) return {};
         const std::uint64_t whole = profile_.blocks / of_wave;
         if (whole == 0 || whole > launch::kReplayedWaves || profile_.blocks % of_wave == 0) return {};
         for (const auto& sm : profile_.sms)
-            if (sm.size() < profile_.resident_blocks) return {};
+            if (sm.size() < whole * profile_.resident_blocks) return {};
         return whole;
     }
 
@@ -106,8 +100,7 @@ private:
         const double of_sm = blocks_end_together() ? std::min(left, resident) : std::ceil(left / rates_.sms);
         const auto& first = profile_.sms.front();
         const std::size_t wave = profile_.resident_blocks;
-        const auto recorded = recorded_of(first, before);
-        Shares shares = shares_of(recorded, static_cast<double>(before) / static_cast<double>(recorded.size()));
+        Shares shares = shares_of(std::span(first).first(before), 1);
         shares.active_at_end = std::ceil(left / of_sm);
         const auto last = last_blocks(before, static_cast<std::size_t>(of_sm));
         const auto longer = [&] {
@@ -116,7 +109,7 @@ private:
         };
         last_wave_ = longer();
         for (SmResult& result : results_)  // what is busy in the mean over all SMs
-            result.factor = static_cast<double>(profile_.blocks) / rates_.sms / result.recorded;
+            result.factor = static_cast<double>(profile_.blocks) / rates_.sms / static_cast<double>(before);
         shares.contention = false;
         last_wave_latency_ = longer();
     }
@@ -143,9 +136,9 @@ private:
             if (last.size() < count) last.push_back(&block);
         };
         for (const auto& sm : profile_.sms)
-            for (const auto& block : std::span(sm).subspan(std::min(before, sm.size()))) add(block);
+            for (const auto& block : std::span(sm).subspan(before)) add(block);
         for (auto sm = profile_.sms.rbegin(); sm != profile_.sms.rend(); ++sm)
-            for (const auto& block : recorded_of(*sm, before)) add(block);
+            for (const auto& block : std::span(*sm).first(before)) add(block);
         return last;
     }
 
