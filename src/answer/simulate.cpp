@@ -172,6 +172,7 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
         placed.restore();
     }
     if (state != Caches::State::cold) device->forget_sm_data();
+    device->know_pages();
     device->sample(plan);
     device->limit_instructions(request.most_instructions);
     (void)placed.run(request.time_limit);

@@ -37,11 +37,13 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment scopes_experiment();
 [[nodiscard]] Experiment latency_map_experiment();
 [[nodiscard]] Experiment tlb_scopes_experiment();
+[[nodiscard]] Experiment tlb_launches_experiment();
 [[nodiscard]] Experiment dram_bandwidth_experiment();
 [[nodiscard]] Experiment l2_fabric_experiment();
 [[nodiscard]] Experiment gpc_ports_experiment();
 [[nodiscard]] Experiment filling_lines_experiment();
 [[nodiscard]] Experiment launch_experiment();
+[[nodiscard]] Experiment first_blocks_experiment();
 [[nodiscard]] Experiment control_flow_experiment();
 [[nodiscard]] Experiment barriers_experiment();
 [[nodiscard]] Experiment register_file_experiment();
@@ -55,6 +57,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment random_access_experiment();
 [[nodiscard]] Experiment write_delay_experiment();
 [[nodiscard]] Experiment memory_pauses_experiment();
+[[nodiscard]] Experiment memory_refresh_experiment();
 [[nodiscard]] Experiment kernels_experiment();
 [[nodiscard]] Experiment l2_copy_experiment();
 [[nodiscard]] Experiment atomic_contention_experiment();

@@ -164,6 +164,7 @@ struct Tlb {
     Integer page;
     Integer miss_penalty;
     Text policy;
+    Flag outlasts_launches;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
@@ -190,6 +191,9 @@ struct Tlb {
         visit({.name = "policy", .doc = "replacement policy. The value not-lru means that only LRU is excluded",
                .choices = {"lru", "fifo", "random", "tree-plru", "bit-plru", "nru", "srrip", "brrip", "slru",
                            "way-odds", "not-lru"}}, self.policy);
+        visit({.name = "outlasts_launches",
+               .doc = "whether a launch finds entries of earlier launches. A missing value means that those of an "
+                      "earlier launch of the same simulation are there, and no others"}, self.outlasts_launches);
     }
 };
 

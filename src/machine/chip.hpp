@@ -128,6 +128,8 @@ struct LaunchCost {
     Real empty_kernel;
     Integer block_replacement;
     Real block_interval;
+    Real first_block_interval;
+    Real next_block_interval;
     Integer cluster_replacement;
     Real cluster_interval;
     Real warp_interval;
@@ -135,6 +137,7 @@ struct LaunchCost {
     Real profiler_cycles;
     Integer code_prefetch;
     Real store_drain;
+    Real load_drain;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
@@ -145,8 +148,16 @@ struct LaunchCost {
                .doc = "cycles from the end of a block to the start of the next block in its place (Volkov 2016, "
                       "3.7)"}, self.block_replacement);
         visit({.name = "block_interval", .unit = Unit::cycles,
-               .doc = "SM cycles between the starts of two blocks on the whole GPU, however small the blocks are"},
+               .doc = "SM cycles of the whole GPU for each of many small blocks. With first_block_interval described, "
+                      "they pass from one end of a block to the next one that counts: only then a block replaces it, "
+                      "and the launch is over. Otherwise they pass between two starts"},
               self.block_interval);
+        visit({.name = "first_block_interval", .unit = Unit::cycles,
+               .doc = "SM cycles between the starts of the first blocks on two SMs, when a launch begins"},
+              self.first_block_interval);
+        visit({.name = "next_block_interval", .unit = Unit::cycles,
+               .doc = "SM cycles between the starts of two blocks on one SM that has room for both, when a launch "
+                      "begins; a missing value means 0"}, self.next_block_interval);
         visit({.name = "cluster_replacement", .unit = Unit::cycles,
                .doc = "cycles from the end of the last block of a cluster to the start of the next cluster in its "
                       "place; a missing value means block_replacement"},
@@ -171,9 +182,13 @@ struct LaunchCost {
                .doc = "bytes from the beginning of a kernel's code that a launch brings to the last cache of "
                       "instructions before the L2; a missing value means none"}, self.code_prefetch);
         visit({.name = "store_drain", .unit = Unit::cycles,
-               .doc = "SM cycles from the last store that leaves an SM to the end of the launch, as a profiler counts "
-                      "it; a missing value means 0",
+               .doc = "SM cycles from the last block, or the last store that leaves an SM, to the end of a launch that "
+                      "stores, as a profiler counts it; a missing value means 0",
                .internal = "only a profiler shows when a launch ends"}, self.store_drain);
+        visit({.name = "load_drain", .unit = Unit::cycles,
+               .doc = "SM cycles from the last block to the end of a launch that loads from global memory, as a "
+                      "profiler counts it; a missing value means 0",
+               .internal = "only a profiler shows when a launch ends"}, self.load_drain);
     }
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "machine/caches.hpp"
+#include "machine/memory.hpp"
 #include "units/scattered.hpp"
 
 #include <algorithm>
@@ -42,6 +43,35 @@ struct FarMemory {
             .request = std::min(extra, static_cast<double>(path.memory_far_request.value_or(0)))};
 }
 
+/// Refreshes of the memory. Parts of it are refreshed at different times, and each as often.
+struct Refresh {
+    double interval = 0;  ///< cycles from one refresh of a part to the next; 0: not described
+    double time = 0;      ///< cycles that one takes
+
+    /// Cycles that a read waits in the mean, which measured latencies include.
+    [[nodiscard]] double mean_wait() const { return interval > 0 ? time * time / (2 * interval) : 0; }
+    /// The square of the cycles by which these waits differ from their mean.
+    [[nodiscard]] double variance() const {
+        return interval > 0 ? time * time * time / (3 * interval) - mean_wait() * mean_wait() : 0;
+    }
+    /// Cycles that a read of this address waits which the memory would serve at `now`. Which part a line belongs to is
+    /// not known; a hash spreads them evenly.
+    [[nodiscard]] double wait(std::uint64_t address, double now) const {
+        if (interval == 0) return 0;
+        // Parts with a time of their own. With more of them, single waits only lie closer together.
+        constexpr std::uint64_t kParts = 64;
+        const auto part = scattered(address / kVariationBytes + kParts) % kParts;
+        const double since = std::fmod(now + interval * static_cast<double>(part) / kParts, interval);
+        return std::max(0.0, time - since);
+    }
+};
+
+/// `mhz` is the clock of cycles. Without both leaves there are no refreshes.
+[[nodiscard]] inline Refresh refresh_of(const Memory& memory, double mhz) {
+    if (!memory.refresh_interval || !memory.refresh_time) return {};
+    return {.interval = *memory.refresh_interval * mhz / 1000, .time = *memory.refresh_time * mhz / 1000};
+}
+
 /// The partition that an address belongs to. Higher bits are folded in, so that rows of powers of two do not all belong
 /// to one.
 [[nodiscard]] constexpr std::uint64_t partition_of(std::uint64_t address, std::uint64_t partitions) {
@@ -51,13 +81,15 @@ struct FarMemory {
 
 /// Cycles between the latencies of the nearest and the farthest line of one partition; 0 where
 /// memory_latency_line_range is not described as a pair. The described range includes the cycles that another partition
-/// adds. Its square is twelve times the variance of latencies that are equally likely, and variances add up.
-[[nodiscard]] inline double line_range(const Path& path) {
+/// adds, and waits for refreshes. Its square is twelve times the variance of latencies that are equally likely, and
+/// variances add up.
+[[nodiscard]] inline double line_range(const Path& path, const Refresh& refresh = {}) {
     if (!path.memory_latency_line_range || path.memory_latency_line_range.value.size() != 2) return 0;
     const auto all =
         static_cast<double>(path.memory_latency_line_range.value[1] - path.memory_latency_line_range.value[0]);
     const auto extra = static_cast<double>(path.memory_far_extra.value_or(0));
-    return std::sqrt(std::max(0.0, all * all - 3 * extra * extra));  // half of the lines are extra / 2 beyond the mean
+    // Half of the lines are extra / 2 beyond the mean.
+    return std::sqrt(std::max(0.0, all * all - 3 * extra * extra - 12 * refresh.variance()));
 }
 
 /// Where a line lies between the nearest (-0.5) and the farthest one (0.5) of its partition, in a memory whose channels

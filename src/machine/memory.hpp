@@ -111,6 +111,8 @@ struct Memory {
     Real write_delay;
     Real pause_interval;
     Real pause_time;
+    Real refresh_interval;
+    Real refresh_time;
     Real sm_bytes_per_cycle;
     Integer sm_bytes_in_flight;
     Integer bytes_in_flight;
@@ -163,6 +165,11 @@ struct Memory {
                       "of the next; measured bandwidths include the pauses"}, self.pause_interval);
         visit({.name = "pause_time", .unit = Unit::nanoseconds,
                .doc = "length of a pause: the longest that a load waits in an otherwise idle memory"}, self.pause_time);
+        visit({.name = "refresh_interval", .unit = Unit::nanoseconds,
+               .doc = "time from one refresh of a line's part of the memory to the next. Other parts have theirs at "
+                      "other times. Measured latencies and bandwidths include the refreshes"}, self.refresh_interval);
+        visit({.name = "refresh_time", .unit = Unit::nanoseconds,
+               .doc = "length of a refresh: a load that arrives meanwhile waits for its end"}, self.refresh_time);
         visit({.name = "sm_bytes_per_cycle", .unit = Unit::bytes_per_cycle,
                .doc = "most bytes per cycle that a single SM reads from memory"}, self.sm_bytes_per_cycle);
         visit({.name = "sm_bytes_in_flight", .unit = Unit::bytes,

@@ -199,6 +199,9 @@ public:
         return times;
     }
     void forget_sm_data() override { memory_system_->forget_sm_data(); }
+    void know_pages() override {
+        for (const auto& [address, bytes] : memory_.allocations()) memory_system_->know_pages(address, bytes);
+    }
     [[nodiscard]] device::ClockState clock_state() const override {
         device::ClockState state;
         state.sm_mhz = *machine_.clock.sm_mhz;

@@ -47,6 +47,9 @@ public:
     /// Empties the caches that hold data of one SM, or of a few, as a GPU does when a launch begins. The cache of the
     /// whole GPU, TLBs and instruction caches keep what they have.
     virtual void forget_sm_data() = 0;
+    /// Brings the pages of all memory that is allocated to the TLBs that outlast launches, as earlier kernels of the
+    /// process do that used it.
+    virtual void know_pages() = 0;
     /// Makes a texture object that kernels find by this handle. Throws InputError where it cannot be simulated.
     virtual void texture_at(device::Texture handle, const TextureObject& texture) = 0;
     [[nodiscard]] virtual const machine::Machine& machine() const = 0;

@@ -51,6 +51,34 @@ TEST(DramVariation, RangeOfOnePartitionLacksWhatTheOtherAdds) {
     EXPECT_EQ(line_range(path), 0);
 }
 
+TEST(Refresh, WaitsEndTogetherAndHaveTheDescribedMean) {
+    const Refresh refresh{.interval = 3813, .time = 553};
+    double sum = 0, squares = 0;
+    constexpr int kReads = 200'000;
+    for (int i = 0; i < kReads; ++i) {
+        const double wait = refresh.wait(static_cast<std::uint64_t>(i) * 4096, i * 1.37);
+        sum += wait;
+        squares += wait * wait;
+    }
+    EXPECT_NEAR(sum / kReads, refresh.mean_wait(), 0.5);
+    EXPECT_NEAR(squares / kReads - sum / kReads * sum / kReads, refresh.variance(), 0.02 * refresh.variance());
+    EXPECT_EQ(Refresh{}.wait(0, 0), 0);
+    for (double now = 0; now < 3 * refresh.interval; now += 50) {
+        const double wait = refresh.wait(512, now);
+        if (wait <= 50) continue;
+        EXPECT_NEAR(refresh.wait(512 + 128, now + 40), wait - 40, 1e-6) << "a line of the same part";
+    }
+}
+
+TEST(Refresh, LatenciesOfLinesDifferByLessWhereRefreshesAreKnown) {
+    Path path;
+    path.memory_latency_line_range.set({444, 946});
+    path.memory_far_extra.set(185);
+    // What an H200's chains show is the far side and its refreshes.
+    EXPECT_LT(line_range(path, {.interval = 3813, .time = 540}), 100);
+    EXPECT_NEAR(line_range(path, {.interval = 3813, .time = 200}), 380, 10);
+}
+
 TEST(FarMemory, IsTheMeanLatencyOverPartitions) {
     Path path;
     Cache last;

@@ -65,6 +65,9 @@ TEST_F(Doubts, FewWarpsThatWaitForTheSlowestOfManyLines) {
     access(AccessKind::load, 0, 32);
     EXPECT_THAT(doubts(), IsEmpty()) << "other warps go on meanwhile";
     prediction_.resident_warps = 1;
+    EXPECT_THAT(doubts(), IsEmpty()) << "the description says how long refreshes take";
+    rates_.refresh = {};
+    rates_.memory_line_range = 500;
     EXPECT_THAT(doubts(), IsEmpty()) << "the description says how far lines are apart";
     rates_.memory_line_range = 0;
     EXPECT_THAT(doubts(), ElementsAre(HasSubstr("wait for 32 lines each")));

@@ -182,6 +182,48 @@ TEST(SmTimeline, NextBlockStartsWhenAResidentOneHasEnded) {
     EXPECT_THAT(kernel.run(slow).cycles, DoubleEq(2 * 400));
 }
 
+TEST(SmTimeline, EndsCountOneAfterTheOther) {
+    Kernel kernel({{.stall = 1}}, 3, 1);
+    SmRates counting = rates();
+    counting.counts_ends = true;
+    counting.block_interval = 400;
+    EXPECT_THAT(kernel.run(counting).cycles, DoubleEq(2 * (400 + 0))) << "each replaces one that has counted";
+    kernel.profile.resident_blocks = 3;
+    counting.next_interval = 30;
+    EXPECT_THAT(kernel.run(counting).cycles, DoubleEq(2 * 400)) << "all have started by then";
+    counting.block_interval = 10;
+    EXPECT_THAT(kernel.run(counting).cycles, DoubleEq(2 * 30));
+    Shares late = kAlone;
+    late.first_start = 70;
+    EXPECT_THAT(kernel.run(counting, late).cycles, DoubleEq(70 + 2 * 30));
+}
+
+TEST(SmTimeline, LoadsAndStoresPutOffTheEnd) {
+    for (const bool stores : {false, true}) {
+        Kernel kernel({{.kind = launch::StepKind::global, .stall = 1}}, 1, 1);
+        kernel.touch(0, stores ? launch::AccessKind::store : launch::AccessKind::load);
+        SmRates draining = rates();
+        draining.load_drain = 210;
+        draining.store_drain = 290;
+        draining.stores = {.sm = 32, .gpu = 32};
+        SmRates at_once = draining;
+        at_once.load_drain = at_once.store_drain = 0;
+        const double before = kernel.run(at_once).cycles;
+        EXPECT_THAT(kernel.run(draining).cycles, DoubleEq(before + (stores ? 290 : 210)));
+    }
+}
+
+TEST(SmTimeline, PagesThatEarlierLaunchesUsedNeedNoWalk) {
+    Kernel kernel({kLoad, kUse}, 1, 1);
+    kernel.touch(0, launch::AccessKind::load);
+    SmRates translating = rates();
+    const double before = kernel.run().cycles;
+    translating.tlbs = {{.span = 1 << 20, .penalty = 10, .of_sm = true}, {.span = 1 << 20, .penalty = 400}};
+    EXPECT_THAT(kernel.run(translating).cycles, DoubleEq(before + 410));
+    translating.tlbs[1].known = true;
+    EXPECT_THAT(kernel.run(translating).cycles, DoubleEq(before + 10));
+}
+
 TEST(SmTimeline, StoresOccupyTheirBandwidth) {
     Kernel kernel({{.kind = launch::StepKind::global, .stall = 1}}, 1, 16);
     kernel.touch(0, launch::AccessKind::store);

@@ -4,6 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
 namespace gputomo::sim::test {
 namespace {
 
@@ -129,6 +134,100 @@ TEST(StoreDrain, ALaunchEndsWhenItsStoresHaveArrived) {
         return empty->counters().cycles;
     };
     EXPECT_EQ(nothing(machine), nothing(small_machine())) << "no store, no wait";
+}
+
+TEST(LoadDrain, ALaunchThatLoadsEndsLaterHoweverLongAgoThatWas) {
+    const auto cycles = [](double drain, bool loads, int additions) {
+        auto machine = small_machine();
+        if (drain > 0) machine.launch.load_drain.set(drain);
+        const auto gpu = make_device(machine, {});
+        const device::Buffer data(*gpu, Bytes{4096});
+        KernelBuilder k("loads", kTarget);
+        const Reg address = k.param(Type::u64, "data"), value = k.reg(Type::u32);
+        k("mov.u32", value, 1);
+        if (loads) k("ld.global.u32", value, Mem(address));
+        k.repeat(additions, [&](int) { k("add.u32", value, value, 1); });
+        device::Launch launch;
+        launch.arguments.add(data.address());
+        gpu->load(k.text())->kernel("loads").launch(launch);
+        return static_cast<double>(gpu->counters().cycles);
+    };
+    EXPECT_EQ(cycles(170, true, 4) - cycles(0, true, 4), 170);
+    EXPECT_EQ(cycles(170, true, 400) - cycles(0, true, 400), 170);
+    EXPECT_EQ(cycles(170, false, 4), cycles(0, false, 4));
+}
+
+TEST(TlbBetweenLaunches, KeepsOrLosesItsEntriesAsDescribed) {
+    const auto launched = [](std::optional<bool> near_outlasts, std::optional<bool> far_outlasts, bool knows) {
+        machine::Machine m = bare_machine();
+        m.tlbs["near"] = make_tlb({.penalty = 10});
+        m.tlbs["far"] = make_tlb({.scope = "gpu", .penalty = 500});
+        if (near_outlasts) m.tlbs["near"].outlasts_launches.set(*near_outlasts);
+        if (far_outlasts) m.tlbs["far"].outlasts_launches.set(*far_outlasts);
+        m.paths["global"].tlbs.set({"near", "far"});
+        Rig rig(m);
+        if (knows)
+            rig.memory->know_pages(0x10000, 0x3000);
+        else
+            (void)rig.load(0x10000);
+        rig.memory->begin_launch();
+        return rig.memory->access({.address = 0x10100, .bytes = 4}, 0);
+    };
+    EXPECT_NEAR(launched({}, {}, false), 400, 1) << "an earlier launch of the same simulation";
+    EXPECT_NEAR(launched(false, {}, false), 410, 1);
+    EXPECT_NEAR(launched(false, true, false), 410, 1);
+    EXPECT_NEAR(launched(false, false, false), 910, 1);
+    EXPECT_NEAR(launched(false, true, true), 410, 1) << "an earlier launch that was not simulated";
+    EXPECT_NEAR(launched({}, {}, true), 910, 1) << "nothing says that entries of such a launch are there";
+}
+
+/// Cycles of a grid on a small GPU whose blocks wait as long as each other.
+double waiting_blocks(double first, double next, double of_ends, std::uint32_t blocks) {
+    auto machine = small_machine();
+    machine.topology.sms.set(4);
+    if (first > 0) machine.launch.first_block_interval.set(first);
+    if (next > 0) machine.launch.next_block_interval.set(next);
+    machine.launch.block_interval.set(of_ends);
+    machine.launch.block_replacement.set(100);
+    const auto gpu = make_device(machine, {});
+    KernelBuilder k("waits", kTarget);
+    const Reg value = k.reg(Type::u32);
+    k("mov.u32", value, 1);
+    k.repeat(200, [&](int) { k("add.u32", value, value, 1); });
+    gpu->load(k.text())->kernel("waits").launch({.grid = {blocks}, .block = {1}});
+    return static_cast<double>(gpu->counters().cycles);
+}
+
+TEST(EndsOfBlocks, CountOneAfterTheOther) {
+    const double alone = waiting_blocks(1, 0, 50, 1);
+    EXPECT_NEAR(waiting_blocks(1, 0, 50, 4) - alone, 3 * 50, 4) << "they end together";
+    EXPECT_NEAR(waiting_blocks(80, 0, 50, 4) - alone, 3 * 80, 4) << "they end as far apart as they start";
+    EXPECT_NEAR(waiting_blocks(1, 40, 1, 8) - waiting_blocks(1, 0, 1, 8), 40, 30) << "two on each SM";
+    EXPECT_NEAR(waiting_blocks(0, 0, 50, 4) - alone, 3 * 50, 4) << "described as starts";
+}
+
+TEST(Refresh, ALoadWaitsForItsEndAndTheMeanStays) {
+    machine::Machine m = bare_machine();
+    m.memory.refresh_interval.set(4000);
+    m.memory.refresh_time.set(600);
+    Rig rig(m);
+    double sum = 0, least = 1e9, most = 0;
+    int waited = 0;
+    constexpr int kLoads = 20'000;
+    for (int i = 0; i < kLoads; ++i) {
+        rig.now += 37;
+        const double taken = rig.load(static_cast<std::uint64_t>(i) * 256);
+        sum += taken;
+        least = std::min(least, taken);
+        most = std::max(most, taken);
+        waited += taken > 400 ? 1 : 0;
+    }
+    EXPECT_NEAR(sum / kLoads, 400, 2) << "the described latency includes refreshes";
+    EXPECT_NEAR(least, 400 - 600.0 * 600 / 8000, 1);
+    EXPECT_NEAR(most, least + 600, 10);
+    EXPECT_NEAR(waited, kLoads * (600 - 45) / 4000.0, 200);
+    m.memory.refresh_time.set(4000);
+    EXPECT_NE(complaint(m).find("memory.refresh_time: found 4000 ns"), std::string::npos) << complaint(m);
 }
 
 }  // namespace

@@ -118,6 +118,7 @@ Machine uncached_machine() {
     m.launch.block_interval.set(3);
     m.launch.warp_interval.set(7);
     m.launch.store_drain.set(150);
+    m.launch.load_drain.set(250);
     describe_what_is_only_reported(m);
     return m;
 }
@@ -163,6 +164,10 @@ Machine partitioned_machine() {
     m.caches["l2"].merged_requests.set(2);
     m.caches["l2"].merged_within.set(4);
     m.launch.block_interval.set(6);
+    m.launch.first_block_interval.set(9);
+    m.launch.next_block_interval.set(30);
+    m.memory.refresh_interval.set(1700);
+    m.memory.refresh_time.set(300);
     m.memory.channel_bytes_per_cycle = {};
     m.memory.channel_banks = {};
     m.memory.peak_bandwidth.set(24);

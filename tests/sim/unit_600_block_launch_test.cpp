@@ -46,6 +46,32 @@ TEST_F(BlockLaunch604, AnSmStartsOneWarpForEachInterval) {
     EXPECT_EQ(start_block(spec, state, 0, 10)->when, 30) << "4 warps take 20 cycles";
 }
 
+using BlockLaunch605 = FiveBlocks;
+TEST_F(BlockLaunch605, FirstBlocksOfSmsAndOfOneSmHaveIntervalsOfTheirOwn) {
+    spec.counts_ends = true;
+    spec.block_interval = 7;
+    spec.first_interval = 3;
+    spec.next_interval = 20;
+    EXPECT_EQ(start_block(spec, state, 0, 0)->when, 0);
+    EXPECT_EQ(start_block(spec, state, 1, 0)->when, 3);
+    EXPECT_EQ(start_block(spec, state, 0, 0)->when, 20) << "behind the first one of the SM";
+    EXPECT_EQ(start_block(spec, state, 1, 0)->when, 23);
+    state.begins = false;
+    --state.sms[0].resident;
+    EXPECT_EQ(start_block(spec, state, 0, 500)->when, 500);
+}
+
+using BlockLaunch606 = FiveBlocks;
+TEST_F(BlockLaunch606, EndsCountOneAfterTheOther) {
+    spec.block_interval = 7;
+    EXPECT_EQ(count_end(spec, state, 10), 10);
+    EXPECT_EQ(count_end(spec, state, 10), 10) << "described as starts";
+    spec.counts_ends = true;
+    EXPECT_EQ(count_end(spec, state, 10), 10);
+    EXPECT_EQ(count_end(spec, state, 10), 17);
+    EXPECT_EQ(count_end(spec, state, 40), 40);
+}
+
 // ---- branches and clocks -------------------------------------------------------------------------------------------
 
 TEST(Branches621, TakeTheDescribedCyclesOrTheLatencyOfTheirUnit) {

@@ -25,6 +25,7 @@ public:
     [[nodiscard]] bool reached_dram() const override { return false; }
     void begin_launch() override {}
     void preload(PathKind, std::uint64_t, std::uint64_t) override {}
+    void know_pages(std::uint64_t, std::uint64_t) override {}
     void forget_sm_data() override {}
     void set_aside(std::uint64_t) override {}
     [[nodiscard]] std::uint64_t filled_lines() const override { return 0; }

@@ -85,9 +85,10 @@ Doubt uneven_sms(const PredictedLaunch& launch) {
         most / replayed);
 }
 
-/// Breaks "each line takes the mean latency", which a prediction assumes without a range of latencies over lines.
+/// Breaks "each line takes the mean latency", which a prediction assumes without a range of latencies over lines and
+/// without refreshes.
 Doubt slowest_line(const PredictedLaunch& launch) {
-    if (launch.rates.memory_line_range > 0) return {};
+    if (launch.rates.memory_line_range > 0 || launch.rates.refresh.interval > 0) return {};
     double lines = 0, loads = 0;
     for_each_access(launch.profile, [&](const BlockTrace&, const WarpAccess& access) {
         if (access.kind != AccessKind::load) return;

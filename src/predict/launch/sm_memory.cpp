@@ -45,6 +45,7 @@ double SmMemory::translation(const launch::TouchedLine& line, double now) {
             waits = std::max(waits, entry->second - now);
             break;
         }
+        if (rates_.tlbs[level].known) break;
         if (rates_.tlbs[level].of_sm || shares_.active_sms <= 1 || now <= translated_)
             waits += rates_.tlbs[level].penalty;
     }
@@ -184,7 +185,8 @@ Arrival SmMemory::fetch(std::uint64_t granule, double now, double lag) {
     }
     const double writing = now > 0 ? std::min(1.0, written_back_ / now) : 0;
     const double distance = machine::line_distance(address) * rates_.memory_line_range;
-    const double latency = start - now + rates_.memory_latency + distance + rates_.write_delay * writing * scale_;
+    const double latency = start - now + rates_.refresh.wait(address, start) + rates_.memory_latency + distance +
+                           rates_.write_delay * writing * scale_;
     Arrival arrival = from_memory(address, now, latency, lag, share);
     // What DRAM has read passes on its way back, and stores that arrive until then come first.
     const double passes = through_fabric(bytes, arrival.own) - arrival.own;
@@ -316,8 +318,8 @@ Utilisation SmMemory::used() const {
     double atomics = 0;
     for (const Server& unit : atomic_units_) atomics += unit.busy / static_cast<double>(atomic_units_.size());
     return {.l1 = std::max({loads_.busy, stores_.busy, atomics_.busy}),
-            .l2 = std::max({load_share_.busy, gpc_share_.busy, store_share_.busy, fabric_busy_, atomic_share_.busy,
-                            atomics}),
+            .l2 = std::max(
+                {load_share_.busy, gpc_share_.busy, store_share_.busy, fabric_busy_, atomic_share_.busy, atomics}),
             .dram = shares_.active_sms * (read + written) / rates_.memory_peak};
 }
 

@@ -46,8 +46,10 @@ Bandwidth bandwidth_of(const machine::Machine& machine, const std::string& acces
 void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t shared_bytes, std::string_view origin) {
     const auto path = machine.paths.find("global");
     if (path == machine.paths.end()) throw InputError(fmt::format("{}: paths.global: missing; expected it", origin));
-    rates.memory_latency = needed(path->second.memory_latency, "paths.global.memory_latency", origin);
-    rates.memory_line_range = machine::line_range(path->second);
+    rates.refresh = machine::refresh_of(machine.memory, 1000 * rates.clock_ghz);
+    rates.memory_latency =
+        needed(path->second.memory_latency, "paths.global.memory_latency", origin) - rates.refresh.mean_wait();
+    rates.memory_line_range = machine::line_range(path->second, rates.refresh);
     rates.access_slots = costs::slots_beside_others(path->second.issue_slots.value_or(1), rates.registers);
     if (const auto* const l1 = machine::near_cache(machine, "global"); l1 != nullptr && l1->latency) {
         const auto beside = costs::lines_beside(machine, static_cast<std::int64_t>(shared_bytes));
@@ -77,6 +79,7 @@ void add_cold_start(SmRates& rates, const machine::Machine& machine) {
     rates.constants = read_only_rates_of(machine, "constant");
     rates.constants.loaded = launch::kConstantBankBytes;
     rates.store_drain = machine.launch.store_drain.value_or(0);
+    rates.load_drain = machine.launch.load_drain.value_or(0);
     const auto path = machine.paths.find("global");
     if (path == machine.paths.end()) return;
     for (const auto& name : path->second.tlbs.value_or({})) {
@@ -84,7 +87,8 @@ void add_cold_start(SmRates& rates, const machine::Machine& machine) {
         if (tlb == machine.tlbs.end() || !tlb->second.span) return;
         rates.tlbs.push_back({.span = static_cast<double>(*tlb->second.span),
                               .penalty = static_cast<double>(tlb->second.miss_penalty.value_or(0)),
-                              .of_sm = tlb->second.scope.value_or("gpu") == "sm"});
+                              .of_sm = tlb->second.scope.value_or("gpu") == "sm",
+                              .known = tlb->second.outlasts_launches.value_or(false)});
     }
 }
 
@@ -107,6 +111,9 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     rates.branch_latency = static_cast<double>(machine.issue.branch_latency_taken.value_or(0));
     rates.profiler_cycles = machine.launch.profiler_cycles.value_or(0);
     rates.block_interval = machine.launch.block_interval.value_or(0);
+    rates.counts_ends = machine.launch.first_block_interval.known();
+    rates.first_interval = machine.launch.first_block_interval.value_or(0);
+    rates.next_interval = machine.launch.next_block_interval.value_or(0);
     rates.block_replacement = static_cast<double>(machine.launch.block_replacement.value_or(0));
     add_caches(rates, machine, shared_bytes, origin);
     rates.stores = bandwidth_of(machine, "l2_store", rates.loads, rates.assumptions);

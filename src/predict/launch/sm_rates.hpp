@@ -35,6 +35,7 @@ struct TlbRate {
     double span = 0;     ///< bytes that an entry translates
     double penalty = 0;  ///< cycles of a miss
     bool of_sm = false;  ///< each SM has its own
+    bool known = false;  ///< has the pages that earlier launches used
 };
 
 struct SmRates {
@@ -50,10 +51,12 @@ struct SmRates {
     double access_slots = 1, shared_slots = 1;  ///< issue slots of an access to global and to shared memory
     double l1_bytes = 0, l1_latency = 0;        ///< beside the shared memory of the resident blocks
     double l2_bytes = 0, l2_granule = 32, l2_latency = 0;
-    double memory_latency = 0, memory_line_range = 0;  ///< to a line at the mean distance, and from nearest to farthest
-    machine::FarMemory far;                            ///< what lines behind another partition of the L2 cost
-    Bandwidth loads, stores, atomics;                  ///< at the L2
-    double gpc_loads = 0;  ///< bytes that the SMs of one GPC load from the L2 in a cycle; 0: not limited
+    /// To a line at the mean distance that is not being refreshed, and from nearest to farthest.
+    double memory_latency = 0, memory_line_range = 0;
+    machine::Refresh refresh;
+    machine::FarMemory far;            ///< what lines behind another partition of the L2 cost
+    Bandwidth loads, stores, atomics;  ///< at the L2
+    double gpc_loads = 0;              ///< bytes that the SMs of one GPC load from the L2 in a cycle; 0: not limited
     double gpcs = 1;
     double merged_loads = 1;  ///< most loads of a line by SMs of a GPC that are one request
     std::optional<costs::AtomicUnits> atomic_units;
@@ -73,9 +76,13 @@ struct SmRates {
     costs::BulkSpec bulk;
     costs::FenceSpec fences;
     std::vector<TlbRate> tlbs;     ///< nearest first
-    double store_drain = 0;        ///< cycles from the last store that leaves the SM to the end of the launch
+    double store_drain = 0;        ///< cycles from the last block or store to the end of a launch that stores
+    double load_drain = 0;         ///< cycles from the last block to the end of a launch that loads
     double profiler_cycles = 0;    ///< that a profiler counts for an empty kernel
-    double block_interval = 0;     ///< cycles of the GPU between two starts of blocks
+    double block_interval = 0;     ///< cycles of the GPU between two starts of blocks, or ends that count
+    bool counts_ends = false;      ///< block_interval is that of ends
+    double first_interval = 0;     ///< cycles between the first blocks of two SMs
+    double next_interval = 0;      ///< cycles between two first blocks of one SM
     double block_replacement = 0;  ///< cycles from the end of a block to the start of its successor on the SM
     std::vector<std::string> assumptions;
 };

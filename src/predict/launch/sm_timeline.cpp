@@ -56,8 +56,9 @@ public:
         }
         // Stores and atomics that left the SM have to arrive.
         timeline_.cycles = std::max({timeline_.cycles, scale_ * memory_.stores_end(), scale_ * memory_.atomics_end()});
-        if (memory_.stores_end() > 0)
-            timeline_.cycles = std::max(timeline_.cycles, scale_ * memory_.stores_end() + rates_.store_drain);
+        const double loads = timeline_.l1_bytes > 0 ? rates_.load_drain : 0;
+        const double stores = memory_.stores_end() > 0 ? rates_.store_drain : 0;
+        timeline_.cycles += std::max(loads, stores);
         fill_busy();
         fill_used();
         return std::move(timeline_);
@@ -77,7 +78,10 @@ private:
         ReplayedBlock& block = blocks_[index];
         // All SMs start blocks in turn.
         const double interval = rates_.block_interval * shares_.active_sms;
-        const double start = starts_.take(now, interval * scale_);
+        const bool first = next_block_ <= resident_;
+        const double start = !rates_.counts_ends ? starts_.take(now, interval * scale_)
+                             : first             ? starts_.take(shares_.first_start, rates_.next_interval * scale_)
+                                                 : now;
         block.running = block.trace->warps.size();
         block.count_phases();
         block.start = start;
@@ -108,11 +112,20 @@ private:
             timeline_.ends.push_back(now);
             if (timeline_.blocks.size() < costs::kMostSpans)
                 timeline_.blocks.push_back({.block = block.trace->block, .start = block.start, .end = now});
+            now = count_end(now);
             if (next_block_ < blocks_.size()) start_block(now + rates_.block_replacement);
         } else {
             for (auto& [number, barrier] : block.meets)
                 if (barrier.expected == 0) release_if_complete(block, barrier);
         }
+    }
+
+    /// When a block that ends at `now` counts as ended. One block of each SM ends at about the same time.
+    double count_end(double now) {
+        if (!rates_.counts_ends) return now;
+        const double counted = ends_.take(now, rates_.block_interval * shares_.active_sms * scale_);
+        timeline_.cycles = std::max(timeline_.cycles, counted);
+        return counted;
     }
 
     /// Warps go on that wait at a barrier at which all have arrived. Threads that have ended count as if they had.
@@ -448,7 +461,7 @@ private:
         constexpr std::array kNames{kStorage, kFirstCache, kConstants, kTextures};  // by launch::Stage
         for (std::size_t stage = 0; stage < kNames.size(); ++stage) busy[kNames[stage]] = stages_[stage].busy;
         memory_.fill_busy(busy);
-        busy[kBlockStarts] = starts_.busy;
+        busy[kBlockStarts] = rates_.counts_ends ? ends_.busy : starts_.busy;
         std::erase_if(busy, [](const auto& row) { return row.second == 0; });
     }
 
@@ -490,7 +503,7 @@ private:
     double issued_ = 0;
     Server bulk_;                   ///< the unit of bulk copies
     std::array<Server, 4> stages_;  ///< by launch::Stage
-    Server starts_;
+    Server starts_, ends_;
     std::vector<ReplayedBlock> blocks_;
     std::vector<ReplayedWarp> warps_;
     std::optional<Next> preferred_;  ///< a warp that issues before those in the queue

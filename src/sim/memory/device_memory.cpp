@@ -134,4 +134,10 @@ std::uint64_t DeviceMemory::translate(std::uint64_t address) const {
     return found.range->physical + (found.range->stride == found.range->size ? offset : offset % found.range->stride);
 }
 
+std::vector<std::pair<std::uint64_t, std::uint64_t>> DeviceMemory::allocations() const {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> all;
+    for (const auto& [address, range] : ranges_) all.emplace_back(address, range.size);
+    return all;
+}
+
 }  // namespace gputomo::sim

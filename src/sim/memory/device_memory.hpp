@@ -33,6 +33,8 @@ public:
     /// bytes.
     [[nodiscard]] bool is_plain(std::uint64_t address) const;
     [[nodiscard]] std::uint64_t translate(std::uint64_t address) const override;
+    /// Address and bytes of each allocation.
+    [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint64_t>> allocations() const;
 
 private:
     struct Range {

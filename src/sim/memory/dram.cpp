@@ -47,8 +47,19 @@ double sustained_rate(const machine::Machine& machine, std::size_t channels) {
 
 }  // namespace
 
+machine::Refresh refresh_of(const machine::Machine& machine) {
+    const auto& memory = machine.memory;
+    if (!memory.refresh_interval && !memory.refresh_time) return {};
+    const double interval = need_rate(memory.refresh_interval, "memory.refresh_interval"),
+                 time = need_rate(memory.refresh_time, "memory.refresh_time");
+    if (!(time < interval))
+        reject("memory.refresh_time", fmt::format("found {} ns", time),
+               fmt::format("less than memory.refresh_interval, {} ns", interval));
+    return machine::refresh_of(memory, need_rate(machine.clock.sm_mhz, "clock.sm_mhz"));
+}
+
 Dram::Dram(const machine::Machine& machine)
-    : banks_(machine, channels_of(machine)), pauses_(machine), contention_(machine) {
+    : banks_(machine, channels_of(machine)), pauses_(machine), refresh_(refresh_of(machine)), contention_(machine) {
     const auto& memory = machine.memory;
     const std::size_t channels = channels_of(machine);
     const double count = static_cast<double>(channels);
@@ -117,7 +128,8 @@ double Dram::fetch(std::uint64_t line, Bursts wanted, double now) {
 Dram::Wait Dram::read(std::uint64_t physical, std::uint32_t bytes, double now) {
     const double arrival = pauses_.working(now);
     Wait wait = serve_read(physical, bytes, arrival);
-    wait.delay = pauses_.real(arrival + wait.delay, now) - now;
+    const double served = pauses_.real(arrival + wait.delay, now);
+    wait.delay = served + refresh_.wait(physical, served) - now;
     return wait;
 }
 

@@ -1,6 +1,7 @@
 // DRAM: channels that move data at a fixed rate and lose time when the bus turns around between reads and writes.
 #pragma once
 
+#include "machine/dram_variation.hpp"
 #include "machine/machine.hpp"
 #include "sim/memory/banks.hpp"
 #include "sim/memory/contention.hpp"
@@ -11,6 +12,9 @@
 #include <vector>
 
 namespace gputomo::sim {
+
+/// Throws InputError where a refresh takes longer than the time between two.
+[[nodiscard]] machine::Refresh refresh_of(const machine::Machine& machine);
 
 /// Reads wait for a bank, where banks are described, and then for their channel. A read waits only for the bursts of a
 /// fetched line that it needs. Each channel moves a byte in the time that the described sustained reads need; activates
@@ -23,6 +27,9 @@ namespace gputomo::sim {
 ///
 /// Without described banks a read waits as long as the memory's load makes it wait (Contention), or for its channel,
 /// whichever is longer.
+///
+/// A read that the memory would serve while its line is refreshed (memory.refresh_interval, memory.refresh_time) waits
+/// for the end. Described rates and latencies include that, so that other reads do not wait for it.
 ///
 /// While the memory pauses (memory.pause_interval, memory.pause_time), banks and channels stand still. What arrives in
 /// a pause is served after it. Described rates are means over pauses too, so that the memory is faster between them.
@@ -77,6 +84,7 @@ private:
     std::vector<Channel> channels_;
     Banks banks_;
     Pauses pauses_;
+    machine::Refresh refresh_;
     Contention contention_;  ///< of a memory without described banks
     double cycles_per_read_byte_ = 0;
     double cycles_per_written_byte_ = 0;

@@ -48,7 +48,7 @@ GlobalLoads::GlobalLoads(const machine::Machine& machine) : coalesced_(coalesced
     if (path == machine.paths.end()) return;
     const double cost = path->second.transaction_cost.value_or(kLeastSpacing);
     spacing_ = cost;
-    line_range_ = machine::line_range(path->second);
+    line_range_ = machine::line_range(path->second, refresh_of(machine));
     const bool varies = machine.memory.channel_banks || line_range_ > 0;
     if (varies && cost > kLeastSpacing && coalesced_ < kWarp) {
         const double wanted = static_cast<double>(kWarp - static_cast<std::int64_t>(coalesced_)) * cost;

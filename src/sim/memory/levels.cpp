@@ -2,6 +2,7 @@
 
 #include "machine/dram_variation.hpp"
 #include "sim/memory/description.hpp"
+#include "sim/memory/dram.hpp"
 #include "sim/memory/memory_system.hpp"
 
 #include <algorithm>
@@ -178,6 +179,9 @@ TlbLevel* Builder::tlb(const std::string& key, const std::string& named_by) {
     level.scope = placement_.scope_of(described->second.scope, where + ".scope");
     level.instances = arrays(described->second, level.scope, where);
     level.penalty = need_cycles(described->second.miss_penalty, where + ".miss_penalty");
+    const machine::Flag& outlasts = described->second.outlasts_launches;
+    level.outlasts_launches = outlasts.value_or(false);
+    level.is_emptied = outlasts.known() && !*outlasts;
     return &level;
 }
 
@@ -199,7 +203,7 @@ void Builder::check_order(const MemoryPath& path, const std::vector<std::string>
 
 /// Cycles between the latencies of the nearest and the farthest line of memory. Their mean has to be the described
 /// latency.
-double checked_line_range(const machine::Path& from, const std::string& where) {
+double checked_line_range(const machine::Path& from, const machine::Refresh& refresh, const std::string& where) {
     if (!from.memory_latency_line_range) return 0;
     const auto& ends = *from.memory_latency_line_range;
     const auto mean = *from.memory_latency;
@@ -207,7 +211,7 @@ double checked_line_range(const machine::Path& from, const std::string& where) {
         std::abs(ends[0] + ends[1] - 2 * mean) > 1)
         reject(where + ".memory_latency_line_range", fmt::format("found [{}]", fmt::join(ends, ", ")),
                fmt::format("[smallest, largest] with the mean {}", mean));
-    return machine::line_range(from);
+    return machine::line_range(from, refresh);
 }
 
 void Builder::build_path(std::size_t kind) {
@@ -236,7 +240,13 @@ void Builder::build_path(std::size_t kind) {
     (void)need_cycles(from.memory_latency, where + ".memory_latency");
     path.memory_latency =
         placement_.spread(*from.memory_latency, from.memory_latency_range, where + ".memory_latency_range");
-    path.line_range = checked_line_range(from, where);
+    const machine::Refresh refresh = refresh_of(machine_);
+    if (refresh.mean_wait() >= static_cast<double>(*from.memory_latency))
+        reject(
+            where + ".memory_latency", fmt::format("found {}", *from.memory_latency),
+            fmt::format("more than the {:.0f} cycles that loads wait for refreshes in the mean", refresh.mean_wait()));
+    for (double& latency : path.memory_latency) latency -= refresh.mean_wait();
+    path.line_range = checked_line_range(from, refresh, where);
     if (!cache_keys.empty() && path.caches.back()->scope == Scope::gpu)
         path.far = machine::far_memory(from, machine_.caches.at(cache_keys.back()));
     if (from.memory_far_request && *from.memory_far_request > from.memory_far_extra.value_or(0))

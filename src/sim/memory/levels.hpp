@@ -45,6 +45,8 @@ struct TlbLevel {
     Scope scope = Scope::sm;
     std::vector<TagArray> instances;
     double penalty = 0;
+    bool outlasts_launches = false;  ///< entries of earlier launches are there
+    bool is_emptied = false;         ///< a launch begins without entries
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
 };

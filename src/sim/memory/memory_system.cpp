@@ -117,6 +117,9 @@ void MemoryModel::begin_launch() {
     latest_ = std::max({latest_, stores_.busy_until(), atomic_units_.busy_until(), fabric_.busy_until()});
     for (const AtomicUnit& unit : units_) latest_ = std::max(latest_, unit.server.busy_until());
     dram_.begin_launch();
+    for (auto& [key, tlb] : levels_.tlbs)
+        if (tlb.is_emptied)
+            for (TagArray& entries : tlb.instances) entries.clear();
     base_ = std::ceil(latest_);
 }
 
@@ -126,6 +129,16 @@ void MemoryModel::preload(PathKind kind, std::uint64_t address, std::uint64_t by
     for (TagArray& tags : to.caches[to.near - 1]->instances)
         for (std::uint64_t at = address & ~(tags.block_bytes() - 1); at < address + bytes; at += tags.block_bytes())
             (void)tags.lookup(at, tags.sectors_of(at, tags.block_bytes()), true);
+}
+
+void MemoryModel::know_pages(std::uint64_t address, std::uint64_t bytes) {
+    for (TlbLevel* const tlb : levels_.paths[static_cast<std::size_t>(PathKind::global)].tlbs) {
+        if (!tlb->outlasts_launches) continue;
+        for (TagArray& entries : tlb->instances)
+            for (std::uint64_t at = address & ~(entries.block_bytes() - 1); at < address + bytes;
+                 at += entries.block_bytes())
+                (void)entries.lookup(at, 1, true);
+    }
 }
 
 void MemoryModel::forget_sm_data() {

@@ -93,6 +93,8 @@ public:
     /// Puts these bytes into the path's last cache before the interconnect, in all of its instances, as a launch does
     /// before its first block.
     virtual void preload(PathKind path, std::uint64_t address, std::uint64_t bytes) = 0;
+    /// Brings the pages of these bytes to the TLBs that outlast launches, as earlier kernels do that used them.
+    virtual void know_pages(std::uint64_t address, std::uint64_t bytes) = 0;
     /// Empties the caches that hold data and belong to a part of the GPU. Those that hold instructions too keep them.
     virtual void forget_sm_data() = 0;
     /// The blocks of the launch take `shared_bytes` of each SM's shared memory, which may share storage with a cache.

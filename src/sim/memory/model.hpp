@@ -52,6 +52,7 @@ public:
     [[nodiscard]] bool reached_dram() const override { return reached_dram_; }
     void begin_launch() override;
     void preload(PathKind path, std::uint64_t address, std::uint64_t bytes) override;
+    void know_pages(std::uint64_t address, std::uint64_t bytes) override;
     void forget_sm_data() override;
     void set_aside(std::uint64_t shared_bytes) override { storage_.set_aside(shared_bytes); }
     [[nodiscard]] std::uint64_t filled_lines() const override;

@@ -122,6 +122,11 @@ void check_instruction_supply(const machine::Machine& machine) {
 
 void check_description(const machine::Machine& machine) {
     if (machine.launch.block_interval) (void)need_rate(machine.launch.block_interval, "launch.block_interval");
+    if (machine.launch.first_block_interval)
+        (void)need_rate(machine.launch.first_block_interval, "launch.first_block_interval");
+    if (machine.launch.next_block_interval && *machine.launch.next_block_interval != 0)
+        (void)need_rate(machine.launch.next_block_interval, "launch.next_block_interval");
+    if (machine.launch.load_drain) (void)need_rate(machine.launch.load_drain, "launch.load_drain");
     if (machine.launch.warp_interval) (void)need_rate(machine.launch.warp_interval, "launch.warp_interval");
     if (machine.launch.store_drain) (void)need_rate(machine.launch.store_drain, "launch.store_drain");
     if (machine.launch.code_prefetch && *machine.launch.code_prefetch != 0)

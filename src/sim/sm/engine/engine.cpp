@@ -37,7 +37,9 @@ LaunchTime Engine::run() {
                         "whole launch",
                         error.what()));
     }
-    if (latest_store_ > 0) latest_ = std::max(latest_, latest_store_ + units_.block_launch_spec.store_drain);
+    const BlockLaunchSpec& ends = units_.block_launch_spec;
+    latest_ = std::max(latest_ + (loads_ ? ends.load_drain : 0),
+                       latest_store_ > 0 ? std::max(latest_, latest_store_) + ends.store_drain : 0);
     LaunchTime time = estimate_launch();
     time.timeline = std::move(timeline_);
     counters_.cycles += static_cast<std::uint64_t>(std::ceil(time.cycles));
@@ -93,8 +95,11 @@ AccessTimes Engine::time_access(ResidentWarp& warp, std::uint32_t number, WarpAc
     warp.gap = std::max(warp.gap, times.warp_gap);
     scheduler.free = std::max(scheduler.free, times.scheduler_free);
     latest_ = std::max(latest_, times.last);
-    if (access.instruction.kind == AccessKind::store && access.instruction.space != ptx::Space::shared)
+    if (access.instruction.space == ptx::Space::shared) return times;
+    if (access.instruction.kind == AccessKind::store)
         latest_store_ = std::max(latest_store_, times.done);
+    else if (access.instruction.space != ptx::Space::constant)
+        loads_ = true;
     return times;
 }
 

@@ -99,7 +99,10 @@ protected:
     AccessTimes time_access(ResidentWarp& warp, std::uint32_t number, WarpAccess access, std::uint64_t local_bytes,
                             double now);
     /// The launch lasts until `when` at least, and stores drain from there on.
-    void latest_load(double when) { latest_ = std::max(latest_, when); }
+    void latest_load(double when) {
+        latest_ = std::max(latest_, when);
+        loads_ = true;
+    }
     void latest_store(double when) { latest_store_ = std::max(latest_store_, when); }
     [[nodiscard]] UnitPorts ports_of(std::uint32_t scheduler) {
         return {units_.of_scheduler[scheduler], units_.of_sm[units_.schedulers[scheduler].sm]};
@@ -167,6 +170,7 @@ private:
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     double latest_ = 0;                          ///< the launch is not over before
     std::vector<std::uint32_t> cluster_groups_;  ///< SMs of each group that clusters do not leave
+    bool loads_ = false;                         ///< from global memory
     double latest_store_ = 0;                    ///< the last store has left its SM
     std::optional<BlockSampler> sampler_;
     std::vector<costs::BlockSpan> timeline_;  ///< of the first SM

@@ -54,8 +54,10 @@ void Engine::size_launch() {
     if (!residency.why.empty()) throw DeviceError(fmt::format("launch of {}: {}", shape_.name, residency.why));
     check_clusters();
     cluster_groups_ = cluster_groups();
-    if (shape_.cluster.count() > 1 && units_.block_launch_spec.cluster_interval > 0)
-        units_.block_launch_spec.block_interval = 0;
+    if (shape_.cluster.count() > 1) {
+        units_.block_launch_spec.counts_ends = false;
+        if (units_.block_launch_spec.cluster_interval > 0) units_.block_launch_spec.block_interval = 0;
+    }
     units_.block_launch_spec.blocks = launch.grid.count();
     units_.block_launch_spec.blocks_per_sm = residency.blocks;
     units_.block_launch_spec.warps_per_block = static_cast<std::uint32_t>((needs.threads + kWarpSize - 1) / kWarpSize);
@@ -84,6 +86,7 @@ void Engine::place_initial_blocks() {
         placed = false;
         for (std::uint32_t sm = 0; sm < units_.block_launch.sms.size(); ++sm) placed |= place_block(sm, 0);
     }
+    units_.block_launch.begins = false;
 }
 
 std::uint32_t Engine::take_block() {
@@ -173,6 +176,8 @@ void Engine::end_warp(std::uint32_t index, double now) {
     release_complete_barriers(block);
     if (!block.warps.empty()) return;
     note_end(block, now);
+    now = count_end(units_.block_launch_spec, units_.block_launch, now);
+    latest_ = std::max(latest_, now);
     --units_.block_launch.sms[block.sm].resident;
     free_blocks_.push_back(warp.block);
     if (shape_.cluster.count() > 1)

@@ -1,0 +1,73 @@
+// Finds the refreshes of a made-up memory in pairs of loads of one part.
+#include "deduce/memory/refresh.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+namespace gputomo::deduce {
+namespace {
+
+struct RefreshedMemory {
+    double near = 560, far = 750;  ///< cycles, of parts on either side
+    double interval = 0, time = 0;
+    double jitter = 3;  ///< standard deviation, cycles
+    double outliers = 0;
+};
+
+std::vector<LoadPair> made_up_pairs(const RefreshedMemory& memory, int count, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> jitter(0, memory.jitter);
+    std::uniform_real_distribution<double> share(0, 1);
+    std::vector<LoadPair> pairs;
+    for (int i = 0; i < count; ++i) {
+        const double phase = share(random) * std::max(memory.interval, 1.0);
+        const double base = share(random) < 0.5 ? memory.near : memory.far;
+        const auto load = [&](double begin) {
+            double end = begin + base + std::abs(jitter(random));
+            if (memory.interval > 0)
+                end += std::max(0.0, memory.time - std::fmod(begin + base + phase, memory.interval));
+            if (share(random) < memory.outliers) end += 1000 * share(random);
+            return LoadPair::Load{std::round(begin), std::round(end)};
+        };
+        const auto first = load(20'000.0 * i);
+        pairs.push_back({first, load(first.end + 1500 + 18'000 * share(random))});
+    }
+    return pairs;
+}
+
+void expect_refreshes(const RefreshedMemory& memory) {
+    for (const std::uint64_t seed : {1, 2, 3}) {
+        const auto found = find_refresh(made_up_pairs(memory, 4096, seed));
+        ASSERT_EQ(found.verdict, MemoryRefresh::Verdict::found) << found.why;
+        EXPECT_NEAR(found.interval, memory.interval, 0.005 * memory.interval);
+        EXPECT_NEAR(found.time, memory.time, 0.1 * memory.time);
+        EXPECT_LE(found.time_low, found.time);
+        EXPECT_GE(found.time_high, found.time);
+    }
+}
+
+TEST(MemoryRefresh, FindsThoseOfAnH200) { expect_refreshes({.interval = 3813, .time = 553}); }
+TEST(MemoryRefresh, FindsThemInOtherMemories) {
+    expect_refreshes({.near = 400, .far = 400, .interval = 7800, .time = 700});
+    expect_refreshes({.near = 300, .far = 330, .interval = 2900, .time = 450});
+    expect_refreshes({.near = 900, .far = 1300, .interval = 9000, .time = 1500});
+}
+TEST(MemoryRefresh, FindsThemAmongOutliers) { expect_refreshes({.interval = 3813, .time = 553, .outliers = 0.01}); }
+
+TEST(MemoryRefresh, FindsNoneInAMemoryWithout) {
+    EXPECT_EQ(find_refresh(made_up_pairs({}, 2048, 1)).verdict, MemoryRefresh::Verdict::none);
+}
+
+TEST(MemoryRefresh, LeavesWaitsOpenThatAreNotRegular) {
+    const auto found = find_refresh(made_up_pairs({.outliers = 0.2}, 4096, 1));
+    EXPECT_EQ(found.verdict, MemoryRefresh::Verdict::open) << found.interval;
+    EXPECT_THROW(find_refresh({}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace gputomo::deduce
