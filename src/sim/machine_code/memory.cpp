@@ -243,6 +243,26 @@ AtomicKind unpacked(std::uint32_t mode) {
             static_cast<std::uint8_t>(mode >> 20)};
 }
 
+bool is_shared(std::uint64_t address) { return address - kSharedWindow < kWindowSize; }
+
+/// Lanes that leave out a sum of floats because their generic address lies in shared memory, whose unit adds no floats.
+/// The instruction's predicate says which lanes have performed it. The code behind it makes up for the others.
+template <Space space>
+std::uint32_t left_out(Warp& warp, const Step& step, const AtomicKind& kind, std::uint32_t mask) {
+    std::uint32_t lanes = 0;
+    if (space != Space::generic || step.predicate_out[0].number == sass::kTruePredicate) return lanes;
+    if (kind.words == 0 && !is_float(kind.number)) return lanes;
+    for_lanes(mask, [&](int l) {
+        const std::uint64_t address = address_at(warp, step.address, Space::generic, l);
+        if (!is_shared(address)) return;
+        lanes |= 1U << l;
+        // The access has taken its way there.
+        warp.block->addresses[static_cast<std::size_t>(l)] = address;
+        warp.block->reached[static_cast<std::size_t>(l)] = warp.block;
+    });
+    return lanes;
+}
+
 /// The lanes perform their atomics one after another, the lowest first.
 template <Space space>
 void atomic(Warp& warp, const Step& step, std::uint32_t mask) {
@@ -252,7 +272,8 @@ void atomic(Warp& warp, const Step& step, std::uint32_t mask) {
     const View a = warp.view(step, 0), b = second ? warp.view(step, 1) : a;
     const View a_high = wide ? warp.view(step, 0, 1) : a, b_high = wide && second ? warp.view(step, 1, 1) : b;
     std::uint32_t *const low = warp.result(step), *const high = wide ? warp.result(step, 1) : nullptr;
-    for_lanes(mask, [&](int l) {
+    const std::uint32_t performed = mask & ~left_out<space>(warp, step, kind, mask);
+    for_lanes(performed, [&](int l) {
         std::byte* const at = bytes_at(warp, space, Access::atomic, address_at(warp, step.address, space, l), bytes, l);
         const std::uint64_t first = a.raw(l) | (wide ? std::uint64_t{a_high.raw(l)} << 32 : 0);
         const std::uint64_t other = b.raw(l) | (wide ? std::uint64_t{b_high.raw(l)} << 32 : 0);
@@ -263,19 +284,21 @@ void atomic(Warp& warp, const Step& step, std::uint32_t mask) {
         }
         if (kind.returns_success) {
             low[l] = old == first ? 1 : 0;
+            if (wide) high[l] = 0;
             return;
         }
         low[l] = static_cast<std::uint32_t>(old);
         if (wide) high[l] = static_cast<std::uint32_t>(old >> 32);
     });
-    warp.set_predicate(step.predicate_out[0], 0, mask);
+    warp.set_predicate(step.predicate_out[0], performed, mask);
 }
 
 /// An atomic on a vector of words.
 template <Space space>
 void vector_atomic(Warp& warp, const Step& step, std::uint32_t mask) {
     const AtomicKind kind = unpacked(step.mode);
-    for_lanes(mask, [&](int l) {
+    const std::uint32_t performed = mask & ~left_out<space>(warp, step, kind, mask);
+    for_lanes(performed, [&](int l) {
         const std::uint64_t bytes = std::uint64_t{4} * kind.words;
         std::byte* const at = bytes_at(warp, space, Access::atomic, address_at(warp, step.address, space, l), bytes, l);
         for (int word = 0; word < kind.words; ++word)
@@ -283,7 +306,7 @@ void vector_atomic(Warp& warp, const Step& step, std::uint32_t mask) {
                 perform(kind.number, kind.mode, at + std::size_t{4} * static_cast<std::size_t>(word),
                         warp.view(step, 0, word).raw(l), 0));
     });
-    warp.set_predicate(step.predicate_out[0], 0, mask);
+    warp.set_predicate(step.predicate_out[0], performed, mask);
 }
 
 /// ATOMS.POPC.INC: each lane counts one.
@@ -303,7 +326,7 @@ void query_space(Warp& warp, const Step& step, std::uint32_t mask) {
     std::uint32_t there = 0;
     for_lanes(mask, [&](int l) {
         const std::uint64_t address = address_at(warp, step.address, Space::generic, l);
-        const bool shared = address - kSharedWindow < kWindowSize, local = address - kLocalWindow < kWindowSize;
+        const bool shared = is_shared(address), local = address - kLocalWindow < kWindowSize;
         const bool found = space == kGlobal ? !shared && !local : space == kLocal ? local : shared;
         there |= static_cast<std::uint32_t>(found) << l;
     });
