@@ -1,6 +1,7 @@
 // Constants that instructions have as operands.
 #pragma once
 
+#include "machine/cache_scope.hpp"
 #include "machine/machine.hpp"
 
 #include <algorithm>
@@ -17,34 +18,41 @@ namespace gputomo::costs {
 inline constexpr std::string_view kConstantOperand = "ld.const:operand";
 
 /// No constant is among the operands.
-inline constexpr std::uint16_t kNoConstantLine = std::numeric_limits<std::uint16_t>::max();
+inline constexpr std::uint32_t kNoConstant = std::numeric_limits<std::uint32_t>::max();
 
-/// The line of a constant in all banks.
-[[nodiscard]] inline std::uint16_t constant_line_of(std::uint64_t bank, std::uint64_t offset) {
-    constexpr std::uint64_t kBankBytes = 64 * 1024, kLineBytes = 64;
-    return static_cast<std::uint16_t>((bank * kBankBytes + offset % kBankBytes) / kLineBytes);
+/// The place of a constant, in bytes, where all banks lie one after the other.
+[[nodiscard]] inline std::uint32_t constant_place_of(std::uint64_t bank, std::uint64_t offset) {
+    constexpr std::uint64_t kBankBytes = 64 * 1024;
+    return static_cast<std::uint32_t>(bank * kBankBytes + offset % kBankBytes);
 }
 
 /// Lines that an SM has read. All of a kernel's operands are taken to fit.
 class ConstantOperands {
 public:
-    explicit ConstantOperands(double first = 0) : first_(first) {}
+    explicit ConstantOperands(double first = 0, std::uint32_t line_bytes = kLineBytes)
+        : first_(first), line_bytes_(line_bytes) {}
     explicit ConstantOperands(const machine::Machine& machine) {
         if (const auto found = machine.operations.find(std::string(kConstantOperand));
             found != machine.operations.end())
             first_ = static_cast<double>(found->second.latency.value_or(0));
+        if (const auto* const cache = machine::near_cache(machine, "constant"); cache != nullptr && cache->line)
+            line_bytes_ = static_cast<std::uint32_t>(std::max<std::int64_t>(1, *cache->line));
     }
-    /// When an instruction that is there at `now` has its constant.
-    [[nodiscard]] double there(std::uint16_t line, double now) {
-        if (line == kNoConstantLine || first_ == 0) return now;
-        if (line >= ready_.size()) ready_.resize(line + std::size_t{1}, kNever);
+    /// When an instruction that is there at `now` has the constant of this place.
+    [[nodiscard]] double there(std::uint32_t place, double now) {
+        if (place == kNoConstant || first_ == 0) return now;
+        const std::size_t line = place / line_bytes_;
+        if (line >= ready_.size()) ready_.resize(line + 1, kNever);
         ready_[line] = std::min(ready_[line], now + first_);
         return std::max(now, ready_[line]);
     }
 
 private:
     static constexpr double kNever = std::numeric_limits<double>::infinity();
+    /// A line has as many where no cache of constants is described. GPUs that were measured have lines of 64 bytes.
+    static constexpr std::uint32_t kLineBytes = 64;
     double first_ = 0;
+    std::uint32_t line_bytes_ = kLineBytes;
     std::vector<double> ready_;  ///< by line
 };
 

@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <span>
+#include <unordered_map>
+
 namespace gputomo::predict {
 namespace {
 
@@ -56,12 +60,45 @@ TEST(AtomicLoad, ScatteredRequestsAreTheSameForAllUnits) {
     EXPECT_NEAR(load.cycles(kWord, costs::AtomicClass::floating), 3, 0.1);
 }
 
-TEST(AtomicLoad, SharesAreThoseOfTheUnitThatABlockUses) {
+TEST(AtomicLoad, OtherSmsAskForTheUnitsThatTheGridAsks) {
     const auto profile = with_sectors({{0, 1000}});
     const AtomicLoad load(profile, kUnits);
     const auto shares = load.shares_of(block_of(10, 0), 2);
-    EXPECT_DOUBLE_EQ(shares[load.unit_of(kWord)], 1000 / 20.0);
-    EXPECT_DOUBLE_EQ(shares[load.unit_of({.line = 2})], 1) << "a unit that the block does not use";
+    EXPECT_DOUBLE_EQ(shares.others, (1000 - 20) / 20.0);
+    EXPECT_DOUBLE_EQ(shares.parts[load.unit_of(kWord)], 1);
+    EXPECT_DOUBLE_EQ(shares.largest, 1);
+    EXPECT_TRUE(load.shares_of({}, 1).parts.empty()) << "nothing asks for units";
+}
+
+/// Two SMs of one block. Each block's warp has instructions of 32 requests for a line each.
+launch::LaunchProfile two_sms(std::span<const std::uint64_t> first, std::span<const std::uint64_t> second) {
+    launch::LaunchProfile profile;
+    profile.resident_blocks = 1;
+    std::unordered_map<std::uint64_t, double> requests;
+    for (const auto lines : {first, second}) {
+        launch::BlockTrace block;
+        block.warps.resize(1);
+        for (const std::uint64_t line : lines) {
+            block.warps[0].push_back({.step = 0, .access = static_cast<std::uint32_t>(block.accesses.size())});
+            block.accesses.push_back({.first = static_cast<std::uint32_t>(block.lines.size()),
+                                      .lines = 32,
+                                      .kind = launch::AccessKind::atomic,
+                                      .stage_cycles = 1});
+            block.lines.insert(block.lines.end(), 32, {.line = line, .sectors = 1, .partial = true, .asked = 4});
+            requests[line * 4] += 32;
+        }
+        profile.sms.push_back({block});
+    }
+    for (const auto& [sector, number] : requests) profile.atomic_sectors.push_back({sector, number});
+    return profile;
+}
+
+/// Random lines, others for each seed.
+std::vector<std::uint64_t> random_lines(std::size_t count, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::vector<std::uint64_t> lines;
+    for (std::size_t i = 0; i < count; ++i) lines.push_back(random() % 64 * 2);
+    return lines;
 }
 
 TEST(AtomicLoad, WithoutAtomicsItIsEmpty) {
@@ -87,6 +124,25 @@ TEST(SmTimeline, AtomicsOfAllSmsOccupyTheirUnit) {
     EXPECT_DOUBLE_EQ(timeline.l2_atomic_bytes, 32) << "the sector counts once";
     shares.contention = false;
     EXPECT_LT(replay_sm(profile, rates, shares, blocks).cycles, 300);
+}
+
+/// An SM of four sends 32 requests at once to one unit of four, where the others ask for all units alike. Its requests
+/// wait for each other, and not for as many of each other SM.
+TEST(SmTimeline, ScatteredAtomicsOfOtherSmsAreSpreadOverAllUnits) {
+    SmRates rates;
+    rates.sms = 4;
+    rates.l1_bytes = 1 << 16;
+    rates.l2_latency = rates.memory_latency = 200;
+    rates.memory_bandwidth = rates.memory_peak = 64;
+    auto profile = two_sms(random_lines(40, 1), random_lines(40, 2));
+    for (auto& sector : profile.atomic_sectors) sector.requests *= 2;
+    profile.steps = {{.kind = launch::StepKind::global, .stall = 2, .written = 0}};
+    const AtomicLoad load(profile, kUnits);
+    const Shares shares{
+        .active_sms = 4, .l2_bytes = 1 << 20, .atomics = &load, .atomic_shares = load.shares_of(profile.sms[0], 1)};
+    const auto timeline = replay_sm(profile, rates, shares, profile.sms[0]);
+    // All SMs ask 5,120 times for 3 to 4 cycles of one of four units.
+    EXPECT_NEAR(timeline.cycles, 4 * 40 * 32 * 3.1 / 4, 700);
 }
 
 }  // namespace

@@ -287,11 +287,27 @@ TEST(SmTimeline, LinesThatSmsOfAGpcShareTakeTheirWayOnce) {
 }
 
 TEST(SmTimeline, FirstInstructionWithALineOfConstantsWaitsForIt) {
-    Kernel kernel({{.constant_line = 8, .stall = 1}, {.constant_line = 8, .stall = 1}, {.stall = 1}}, 1, 1);
+    Kernel kernel({{.constant = 512, .stall = 1}, {.constant = 512, .stall = 1}, {.stall = 1}}, 1, 1);
     EXPECT_THAT(kernel.run().cycles, DoubleEq(2));
     SmRates described = rates();
     described.constant_operands = costs::ConstantOperands(62);
     EXPECT_THAT(kernel.run(described).cycles, DoubleEq(62 + 2));
+}
+
+TEST(ConstantOperands, LineIsThatOfTheFirstCacheOfConstants) {
+    machine::Machine machine;
+    machine.operations["ld.const:operand"].latency.set(62);
+    costs::ConstantOperands assumed(machine);
+    EXPECT_EQ(assumed.there(512, 0), 62);
+    EXPECT_EQ(assumed.there(512 + 60, 100), 100) << "of the same line of 64 bytes";
+    EXPECT_EQ(assumed.there(512 + 64, 100), 162);
+    machine.paths["constant"].caches.set({"constant_l1"});
+    machine.caches["constant_l1"].line.set(32);
+    costs::ConstantOperands described(machine);
+    EXPECT_EQ(described.there(512, 0), 62);
+    EXPECT_EQ(described.there(512 + 28, 100), 100);
+    EXPECT_EQ(described.there(512 + 32, 100), 162);
+    EXPECT_EQ(described.there(costs::kNoConstant, 100), 100);
 }
 
 TEST(SmTimeline, StoresComeBeforeDataThatDramIsStillReading) {

@@ -64,6 +64,7 @@ std::optional<ChangedProfile> with_coalesced_accesses(const LaunchProfile& profi
     // Bytes that no thread uses are not touched any more.
     const double of_grid = static_cast<double>(profile.blocks) / std::max(1.0, blocks);
     to.profile.footprint.read = std::min(profile.footprint.read, loaded * of_grid);
+    to.profile.footprint.fetched = std::min(profile.footprint.fetched, loaded * of_grid);
     to.profile.footprint.written = std::min(profile.footprint.written, stored * of_grid);
     to.steps = touched.most();
     return to;

@@ -1,5 +1,7 @@
 #include "launch/profile/grid_footprint.hpp"
 
+#include "machine/cache_scope.hpp"
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -99,11 +101,25 @@ double sharers_of(std::uint64_t sector, const std::vector<Partner>& partners, co
     return sharers;
 }
 
+/// Numbers of the groups of sectors that are fetched together.
+Sectors groups_of(const Sectors& sectors, std::uint64_t together) {
+    if (together <= 1) return sectors;
+    Sectors groups;
+    for (const std::uint64_t sector : sectors) groups.insert(sector / together);
+    return groups;
+}
+
 }  // namespace
 
+std::uint64_t sectors_fetched_together(const machine::Machine& machine) {
+    const auto* const cache = machine::shared_cache(machine, "global");
+    if (cache == nullptr || !cache->sector) return 1;
+    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(*cache->sector) / kTouchedSectorBytes);
+}
+
 GridFootprint footprint_of_grid(const GridShape& grid, const std::vector<MemoryRange>& buffers,
-                                const SectorsOf& sectors_of, std::mt19937_64& random) {
-    Weights read(buffers), written(buffers);
+                                const SectorsOf& sectors_of, std::mt19937_64& random, std::uint64_t together) {
+    Weights read(buffers), written(buffers), fetched(buffers);
     int probes = 0;
     for (; probes < kProbes; ++probes) {
         const std::uint64_t probe = probes == 0 ? grid.count() / 2 : random() % grid.count();
@@ -117,14 +133,19 @@ GridFootprint footprint_of_grid(const GridShape& grid, const std::vector<MemoryR
         for (const auto sector : own.read) read.add(sector, sharers_of(sector, partners, touched, &BlockSectors::read));
         for (const auto sector : own.written)
             written.add(sector, sharers_of(sector, partners, touched, &BlockSectors::written));
+        for (BlockSectors& partner : touched) partner.read = groups_of(partner.read, together);
+        for (const auto group : groups_of(own.read, together))
+            fetched.add(group * together,
+                        sharers_of(group, partners, touched, &BlockSectors::read) / static_cast<double>(together));
     }
     const double each = probes > 0 ? static_cast<double>(grid.count()) / probes : 0;
-    return {.read = read.bytes(each), .written = written.bytes(each), .exact = false};
+    return {.read = read.bytes(each), .written = written.bytes(each), .fetched = fetched.bytes(each), .exact = false};
 }
 
-GridFootprint exact_footprint(const BlockSectors& all) {
+GridFootprint exact_footprint(const BlockSectors& all, std::uint64_t together) {
     return {.read = static_cast<double>(all.read.size() * kTouchedSectorBytes),
             .written = static_cast<double>(all.written.size() * kTouchedSectorBytes),
+            .fetched = static_cast<double>(groups_of(all.read, together).size() * together * kTouchedSectorBytes),
             .exact = true};
 }
 

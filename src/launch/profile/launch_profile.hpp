@@ -43,8 +43,8 @@ struct ProfiledStep {
     double latency = 0;   ///< cycles to the result, of what is no memory access
     double slots = 1;     ///< issue slots
     costs::OperandReads reads{};
-    std::uint16_t constant_line = costs::kNoConstantLine;  ///< of its constant operand
-    bool goes_on = false;                  ///< its warp is the first to issue in the next cycle
+    std::uint32_t constant = costs::kNoConstant;  ///< place of its constant operand
+    bool goes_on = false;                         ///< its warp is the first to issue in the next cycle
     bool queues = false;                   ///< it waits for its unit after it has issued: a product of a warp group
     std::uint8_t stall = 1;                ///< cycles until the next instruction of the warp
     float rejoins = 0;                     ///< cycles until a warp goes on whose threads meet again; 0: its stall
@@ -170,6 +170,7 @@ struct BlockCounts {
 /// Estimate of the memory that the whole grid touches, in bytes.
 struct GridFootprint {
     double read = 0, written = 0;
+    double fetched = 0;  ///< what is read, in whole sectors of the last cache, which may be larger
     bool exact = false;  ///< all blocks were executed
 };
 

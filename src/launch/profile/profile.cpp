@@ -399,8 +399,9 @@ private:
     }
 
     void find_footprint() {
+        const std::uint64_t together = sectors_fetched_together(machine_);
         if (known_.size() == profile_.blocks) {
-            profile_.footprint = exact_footprint(all_);
+            profile_.footprint = exact_footprint(all_, together);
             return;
         }
         const auto& grid = launch_.grid;
@@ -411,10 +412,11 @@ private:
                 into = {recorder_.read(), recorder_.written()};
                 return true;
             },
-            random_);
-        const auto seen = exact_footprint(all_);
+            random_, together);
+        const auto seen = exact_footprint(all_, together);
         profile_.footprint.read = std::max(profile_.footprint.read, seen.read);
         profile_.footprint.written = std::max(profile_.footprint.written, seen.written);
+        profile_.footprint.fetched = std::max(profile_.footprint.fetched, seen.fetched);
     }
 
     void fill_means() {

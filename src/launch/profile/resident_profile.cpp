@@ -107,7 +107,7 @@ public:
             profile.sms.push_back(std::move(traces));
             profile.blocks_of_sms.push_back(static_cast<double>(blocks_of_sm_[sm]));
         }
-        profile.footprint = exact_footprint(all_);
+        profile.footprint = exact_footprint(all_, sectors_fetched_together(machine_));
         profile.atomic_sectors.clear();
         atomics_.fill(profile);
         profile.stable = true;

@@ -5,7 +5,7 @@
 #include "sass/code.hpp"
 #include "sass/fences.hpp"
 #include "sass/form.hpp"
-#include "sim/machine_code/constant_line.hpp"
+#include "sim/machine_code/constant_place.hpp"
 #include "sim/machine_code/stall_kind.hpp"
 #include "sim/machine_code/warpgroup_shape.hpp"
 #include "sim/sm/machine_code/slots.hpp"
@@ -94,7 +94,7 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
         step.stall = static_cast<std::uint8_t>(sim::stall_cycles(control));
         if (from.flow == Flow::converge)
             step.rejoins = static_cast<float>(machine.issue.branch_latency_untaken.value_or(0));
-        step.constant_line = sim::machine_code::constant_line_of(from.instruction);
+        step.constant = sim::machine_code::constant_place_of(from.instruction);
         step.waits = control.wait;
         step.stalls = sim::machine_code::stall_kind_of(from);
         step.written = control.write_barrier;

@@ -48,15 +48,30 @@ double AtomicLoad::cycles(const launch::TouchedLine& line, costs::AtomicClass ki
 }
 
 AtomicShares AtomicLoad::shares_of(std::span<const launch::BlockTrace> blocks, double factor) const {
-    AtomicShares own(requests_.size(), 0);
+    std::vector<double> requests(requests_.size(), 0), busy(requests_.size(), 0);
     for (const launch::BlockTrace& block : blocks)
         for (const launch::WarpAccess& access : block.accesses)
             if (access.kind == launch::AccessKind::atomic)
-                for (const auto& line : std::span(block.lines).subspan(access.first, access.lines))
-                    own[unit_of(line)] += requests_of(line);
-    for (std::size_t unit = 0; unit < own.size(); ++unit)
-        own[unit] = own[unit] > 0 ? std::max(1.0, requests_[unit] / (own[unit] * factor)) : 1;
-    return own;
+                for (const auto& line : std::span(block.lines).subspan(access.first, access.lines)) {
+                    requests[unit_of(line)] += requests_of(line);
+                    busy[unit_of(line)] += cycles(line, access.atomic_class);
+                }
+    const double own_requests = std::accumulate(requests.begin(), requests.end(), 0.0);
+    const double own = std::accumulate(busy.begin(), busy.end(), 0.0);
+    AtomicShares shares;
+    if (own_requests == 0) return shares;
+    // A unit that the SM does not use takes the SM's mean time for a request.
+    shares.parts.resize(requests_.size());
+    for (std::size_t unit = 0; unit < requests_.size(); ++unit) {
+        const double each = requests[unit] > 0 ? busy[unit] / requests[unit] : own / own_requests;
+        shares.parts[unit] = std::max(0.0, requests_[unit] * each - factor * busy[unit]);
+    }
+    const double others = std::accumulate(shares.parts.begin(), shares.parts.end(), 0.0);
+    if (others > 0)
+        for (double& part : shares.parts) part /= others;
+    shares.largest = std::ranges::max(shares.parts);
+    shares.others = others / (factor * own);
+    return shares;
 }
 
 }  // namespace gputomo::predict

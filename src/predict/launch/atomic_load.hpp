@@ -12,9 +12,14 @@
 
 namespace gputomo::predict {
 
-/// By unit: requests of the whole grid over those of an SM's blocks. An SM that replays its own requests makes its unit
-/// as busy as all SMs do if each of them counts this many times.
-using AtomicShares = std::vector<double>;
+/// What the other SMs ask of the units while an SM asks for a cycle of one of them. They ask for each unit as often as
+/// the whole grid does. Even SMs that go through memory in one order do so. Whoever has been served by a busy unit goes
+/// on to the next one, and soon all units are used at the same time.
+struct AtomicShares {
+    double others = 0;          ///< cycles of all units
+    std::vector<double> parts;  ///< by unit: its part of `others`; empty where nothing asks for units
+    double largest = 0;         ///< of these parts
+};
 
 class AtomicLoad {
 public:

@@ -39,10 +39,12 @@ constexpr double kTlbMisses = 0.05;
 /// The part of the predicted time that an H200 took for a launch whose SMs visit the same pages in different orders
 /// (`latency/tlb_reach` of suites/own.json). Each was predicted to wait for pages and lines that others had brought.
 constexpr double kBroughtByOthers = 0.7;
-/// Share of lines of local memory among all lines, and how far off spilled registers were on an H200.
-constexpr double kLocalShare = 0.1, kLocalFactor = 1.7;
-/// Share of stored lines that are written in part, and how far off they were on an H200.
-constexpr double kPartialShare = 0.25, kPartialFactor = 1.5;
+/// Share of lines of local memory among all lines, and how far off such launches were on an H200. The worst one calls
+/// functions through pointers (`hostile/indirect_calls` of suites/own.json).
+constexpr double kLocalShare = 0.1, kLocalFactor = 1.6;
+/// Share of stored lines that are written in part, and how far off they were on an H200 (`hostile/odd_strides` and
+/// `hostile/scattered_writes` of suites/own.json).
+constexpr double kPartialShare = 0.25, kPartialFactor = 2.5;
 /// Share of the time for which stores to lines on their way from DRAM block parts of the L2. From this share on, the
 /// time of a launch is uncertain. The factor is how far off such launches were on an H200.
 constexpr double kFillingShare = 0.1, kFillingFactor = 2.1;
@@ -197,7 +199,7 @@ Doubt local_memory(const PredictedLaunch& launch) {
     });
     if (all == 0 || local < kLocalShare * all) return {};
     return fmt::format(
-        "{:.0f}% of the lines that warps access are local memory (spilled registers, arrays of threads), "
+        "{:.0f}% of the lines that warps access are local memory (spilled registers, arrays of threads, calls), "
         "for which no scan timed an access: the prediction may be up to {} times off",
         100 * local / all, kLocalFactor);
 }

@@ -201,7 +201,7 @@ private:
                 // In one wave, the launch ends with the SM that has begun last.
                 .first_start = rates_.first_interval * (active - 1) * (in_one_wave() ? 1 : 0.5),
                 .gpc_sms = gpc_sms(blocks.front().block, active),
-                .first_of_gpu = read_by_sms > 0 ? std::min(1.0, grid.read / read_by_sms) : 1,
+                .first_of_gpu = read_by_sms > 0 ? std::min(1.0, std::max(grid.read, grid.fetched) / read_by_sms) : 1,
                 .l2_bytes = touched_by_grid > rates_.l2_bytes
                                 ? rates_.l2_bytes * std::min(1.0, touched.read * factor / touched_by_grid)
                                 : rates_.l2_bytes,

@@ -30,7 +30,7 @@ SmMemory::SmMemory(const SmRates& rates, const Shares& shares, double partial_st
       l1_(rates.l1_bytes / launch::kTouchedSectorBytes),
       l2_(shares.l2_bytes / rates.l2_granule),
       load_(rates.contention),
-      atomic_units_(shares.atomic_shares.size()),
+      atomic_units_(shares.atomic_shares.parts.size()),
       pages_(rates.tlbs.size()) {}
 
 /// The first accesses of an SM miss in all TLBs, because no SM has used their pages before. Once they are translated,
@@ -225,7 +225,18 @@ double SmMemory::store(const launch::TouchedLine& line, double now) {
     const double start = through_fabric(bytes, through(stores_, store_share_, rates_.stores, bytes, now, weight));
     stores_passed_ = std::max(stores_passed_, start);
     write_back(bytes, start);
+    if (rates_.l1_keeps_stores) keep_stored(line, now);
     return behind_fill(line, start);
+}
+
+/// A sector that was written in part is fetched for those who read another part. In local memory each thread reads what
+/// it has written itself.
+void SmMemory::keep_stored(const launch::TouchedLine& line, double now) {
+    if (line.partial && line.line < launch::kLocalMemory / launch::kTouchedLineBytes) return;
+    for (std::uint32_t sectors = line.sectors; sectors != 0; sectors &= sectors - 1) {
+        const auto number = sector_number(line, static_cast<std::uint32_t>(std::countr_zero(sectors)));
+        if (l1_.find(number) == nullptr) l1_.insert(number, now);
+    }
 }
 
 /// When a store is served that arrives at `now`. While its line is on the way from DRAM, the part of the L2 that serves
@@ -252,7 +263,16 @@ double SmMemory::atomic(const launch::WarpAccess& access, const launch::TouchedL
     return from_l2(granules_of(line, line.sectors), start, 0).own;
 }
 
-/// The unit is busy with the requests of all SMs meanwhile. The mean SM has its turn after half of them.
+/// Books what other SMs ask of all units. It is booked in lots, because there are many units and many small requests.
+void SmMemory::occupy_units(double cycles, double now) {
+    constexpr double kLot = 8;  // cycles of the busiest unit; larger lots would delay requests by as much
+    pending_atomics_ += cycles;
+    if (pending_atomics_ * shares_.atomic_shares.largest < kLot) return;
+    for (std::size_t unit = 0; unit < atomic_units_.size(); ++unit)
+        (void)atomic_units_[unit].take(now, shares_.atomic_shares.parts[unit] * pending_atomics_);
+    pending_atomics_ = 0;
+}
+
 double SmMemory::at_unit(const launch::WarpAccess& access, const launch::TouchedLine& line, double now) {
     const double bytes = bytes_of(line.sectors);
     const auto weight = static_cast<double>(line.asked) / bytes;
@@ -268,13 +288,13 @@ double SmMemory::at_unit(const launch::WarpAccess& access, const launch::Touched
     atomics_left_ = std::max(atomics_left_, sent);
     const std::size_t unit = shares_.atomics->unit_of(line);
     const double own = shares_.atomics->cycles(line, access.atomic_class);
-    const double all = own * shares_.atomic_shares[unit];
-    const double turn = atomic_units_[unit].take(sent, all * scale_), start = turn + (all - own) / 2 * scale_;
+    occupy_units(own * shares_.atomic_shares.others * scale_, sent);
+    const double start = atomic_units_[unit].take(sent, own * scale_);
     // The line is fetched while its unit still serves others. Booked at `start`, a long queue at the unit would keep
     // DRAM idle until then, because DRAM serves in the order of booking.
     if (!line.again) write_back(bytes, sent);
     // It is in flight until its unit takes it, half of the way to the L2 and back.
-    atomics_in_flight_.emplace(turn + rates_.l2_latency / 2, sectors);
+    atomics_in_flight_.emplace(start + rates_.l2_latency / 2, sectors);
     atomic_sectors_in_flight_ += sectors;
     return std::max(start + rates_.l2_latency, from_l2(granules_of(line, line.sectors), sent, 0).own);
 }

@@ -74,10 +74,12 @@ private:
     /// When the way through the L2, which reads of DRAM and stores share, begins to carry this SM's part of the bytes.
     double through_fabric(double bytes, double now);
     double store(const launch::TouchedLine& line, double now);
+    void keep_stored(const launch::TouchedLine& line, double now);
     double behind_fill(const launch::TouchedLine& line, double now);
     double atomic(const launch::WarpAccess& access, const launch::TouchedLine& line, double now);
     /// Like atomic(), where the description knows the units that perform atomics.
     double at_unit(const launch::WarpAccess& access, const launch::TouchedLine& line, double now);
+    void occupy_units(double cycles, double now);
     /// What goes to DRAM because these bytes are stored.
     void write_back(double bytes, double now);
     void to_dram(double written, double now);
@@ -99,11 +101,12 @@ private:
     costs::Calendar fabric_share_{kFabricSlots};
     double fabric_busy_ = 0;    ///< cycles
     double stores_passed_ = 0;  ///< when the last store so far has passed the way that it shares with reads
-    Server filling_;  ///< parts of the L2 that stores to lines on their way from DRAM block
+    Server filling_;            ///< parts of the L2 that stores to lines on their way from DRAM block
     std::vector<Server> atomic_units_;
     using AtomicInFlight = std::pair<double, double>;  ///< when it is performed, and its sectors
     std::priority_queue<AtomicInFlight, std::vector<AtomicInFlight>, std::greater<>> atomics_in_flight_;
     double atomic_sectors_in_flight_ = 0, atomics_left_ = 0;
+    double pending_atomics_ = 0;  ///< cycles of all units that other SMs ask for and that are not booked yet
     std::unordered_set<std::uint64_t> seen_;
     std::unordered_map<std::uint64_t, double> later_for_twin_;      ///< cycles, by granule that twins read, too
     std::vector<std::unordered_map<std::uint64_t, double>> pages_;  ///< by TLB: when each entry is there

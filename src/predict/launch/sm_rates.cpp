@@ -56,6 +56,7 @@ void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t s
         rates.l1_bytes =
             beside ? static_cast<double>(beside->lines) * kBytesOfLine : static_cast<double>(l1->capacity.value_or(0));
         rates.l1_latency = static_cast<double>(*l1->latency);
+        rates.l1_keeps_stores = l1->allocation.value_or("load") == "load-store";
     }
     if (const auto* const l2 = machine::shared_cache(machine, "global"); l2 != nullptr && l2->latency) {
         rates.l2_bytes = static_cast<double>(l2->capacity.value_or(0));

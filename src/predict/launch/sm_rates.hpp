@@ -50,6 +50,7 @@ struct SmRates {
     costs::SharedQueueSpec shared_queue;
     double access_slots = 1, shared_slots = 1;  ///< issue slots of an access to global and to shared memory
     double l1_bytes = 0, l1_latency = 0;        ///< beside the shared memory of the resident blocks
+    bool l1_keeps_stores = false;               ///< later loads find in the L1 what the SM has stored
     double l2_bytes = 0, l2_granule = 32, l2_latency = 0;
     /// To a line at the mean distance that is not being refreshed, and from nearest to farthest.
     double memory_latency = 0, memory_line_range = 0;

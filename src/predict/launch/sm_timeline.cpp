@@ -193,7 +193,7 @@ private:
         warp.waited.held = warp.hold;
         fetch(warp);
         const launch::ProfiledStep& step = profile_.steps[warp.event().step];
-        warp.waited.constants = constant_operands_.there(step.constant_line, warp.hold);
+        warp.waited.constants = constant_operands_.there(step.constant, warp.hold);
         const double when = warp.ready(step);
         // Accesses keep the order of time, because all schedulers share what serves them.
         if (!preferred_ && warp.goes_on && when <= warp.issued + rates_.issue_interval &&

@@ -12,8 +12,10 @@ struct MemoryCounters {
     std::map<std::string, std::uint64_t> cache_hits;  ///< by cache key, or "tlbs." and the TLB's key
     std::map<std::string, std::uint64_t> cache_misses;
     std::uint64_t dram_bytes = 0;
-    std::uint64_t atomics = 0;      ///< transactions
-    std::uint64_t met_atomics = 0;  ///< those that touch what the one before them in their unit touched
+    std::uint64_t stores = 0;          ///< transactions to global memory
+    std::uint64_t partial_stores = 0;  ///< those that write sectors in part
+    std::uint64_t atomics = 0;         ///< transactions
+    std::uint64_t met_atomics = 0;     ///< those that touch what the one before them in their unit touched
 };
 
 }  // namespace gputomo::sim

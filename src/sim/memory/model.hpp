@@ -97,8 +97,8 @@ private:
     Time at_unit(const Transaction& transaction, std::uint64_t physical, std::uint64_t bytes, Time now);
     /// Whether the cache keeps the written bytes (write-back); `waited` grows to the cycles for which its queues delay
     /// the store.
-    bool write_to_cache(CacheLevel& level, std::size_t instance, std::uint64_t address, std::uint64_t bytes,
-                        double& waited, Time now);
+    bool write_to_cache(CacheLevel& level, bool allocates, std::size_t instance, std::uint64_t address,
+                        std::uint64_t bytes, double& waited, Time now);
     /// Cycles for which a store waits until its part of the cache goes on. It blocks the part itself where `line` is
     /// being filled.
     double wait_for_part(const CacheLevel& level, const TagArray::Line* line, std::uint64_t physical, Time now);
@@ -140,7 +140,7 @@ private:
     bool reached_dram_ = false;
     std::uint64_t own_requests_;  ///< the next key for a transaction without a request number
     std::uint64_t transactions_ = 0;
-    std::uint64_t atomic_transactions_ = 0, met_atomics_ = 0;
+    std::uint64_t stored_ = 0, partly_stored_ = 0, atomic_transactions_ = 0, met_atomics_ = 0;
     std::uint64_t dram_bytes_ = 0;
 };
 

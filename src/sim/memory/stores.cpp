@@ -26,8 +26,8 @@ double MemoryModel::write_back(const TagArray::Found& found, const TagArray& tag
     return write_to_dram(found.evicted, std::uint64_t(std::popcount(found.evicted_dirty)) << tags.sector_shift(), now);
 }
 
-bool MemoryModel::write_to_cache(CacheLevel& level, std::size_t instance, std::uint64_t address, std::uint64_t bytes,
-                                 double& waited, Time now) {
+bool MemoryModel::write_to_cache(CacheLevel& level, bool allocates, std::size_t instance, std::uint64_t address,
+                                 std::uint64_t bytes, double& waited, Time now) {
     TagArray& tags = level.instances[instance];
     bool kept = true;
     for (const std::uint64_t end = address + bytes; address < end;) {
@@ -36,7 +36,7 @@ bool MemoryModel::write_to_cache(CacheLevel& level, std::size_t instance, std::u
             waited = std::max(
                 waited, level.ports[instance].reserve(now, static_cast<double>(part) * level.cycles_per_byte) - now);
         const auto sectors = tags.sectors_of(address, part);
-        const auto found = tags.lookup(address, sectors, level.allocates_stores);
+        const auto found = tags.lookup(address, sectors, allocates);
         ++(found.missing == 0 ? level.hits : level.misses);
         if (found.evicted_dirty != 0) waited = std::max(waited, write_back(found, tags, now));
         if (level.stores_block_fills) waited = std::max(waited, wait_for_part(level, found.line, address, now));
@@ -61,6 +61,8 @@ double MemoryModel::wait_for_part(const CacheLevel& level, const TagArray::Line*
 
 Time MemoryModel::store(TransactionState& state, const Range& range, Time now) {
     const Transaction& t = state.transaction;
+    stored_ += t.path == PathKind::local ? 0 : 1;
+    partly_stored_ += t.partial && t.path != PathKind::local ? 1 : 0;
     translate(state, now);
     const std::uint64_t at = physical(state, range.virtual_address);
     double waited = 0;
@@ -69,8 +71,12 @@ Time MemoryModel::store(TransactionState& state, const Range& range, Time now) {
     for (; depth < state.path.near; ++depth) {
         CacheLevel& level = *state.path.caches[depth];
         double port = 0;  // not waited for: the SM is rid of a store before the cache takes it
-        (void)write_to_cache(level, placement_.instance(level.scope, t.sm, t.scheduler), range.virtual_address,
-                             range.bytes, port, now);
+        // A cache keeps a sector that was written in part, too, but has to fetch it for those who read another part. In
+        // local memory each thread reads what it has written itself.
+        const bool whole = !t.partial || t.path == PathKind::local;
+        (void)write_to_cache(level, level.allocates_stores && whole,
+                             placement_.instance(level.scope, t.sm, t.scheduler), range.virtual_address, range.bytes,
+                             port, now);
     }
     const std::uint64_t touched = t.touched == 0 ? range.bytes : t.touched;
     now = leave(t.sm, touched, now);
@@ -81,7 +87,8 @@ Time MemoryModel::store(TransactionState& state, const Range& range, Time now) {
     if (fabric_cycles_per_byte_ > 0)
         waited = std::max(waited, fabric_.reserve(now, static_cast<double>(touched) * fabric_cycles_per_byte_) - now);
     for (; depth < state.path.caches.size() && !kept; ++depth)
-        kept = write_to_cache(*state.path.caches[depth], 0, at, range.bytes, waited, now);
+        kept = write_to_cache(*state.path.caches[depth], state.path.caches[depth]->allocates_stores, 0, at, range.bytes,
+                              waited, now);
     if (!kept) waited = std::max(waited, write_to_dram(at, range.bytes, now));
     return now + std::max(0.0, waited - kStoreQueueCycles);
 }

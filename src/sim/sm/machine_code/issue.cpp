@@ -3,7 +3,7 @@
 #include "sass/code.hpp"
 #include "sass/form.hpp"
 #include "sim/exec/lane_fault.hpp"
-#include "sim/machine_code/constant_line.hpp"
+#include "sim/machine_code/constant_place.hpp"
 #include "sim/machine_code/launch_state.hpp"
 #include "sim/machine_code/refused_instruction.hpp"
 #include "sim/machine_code/stall_kind.hpp"
@@ -166,7 +166,7 @@ void SassEngine::find_needs() {
                         .write_barrier = control.write_barrier,
                         .read_barrier = control.read_barrier,
                         .on_cores = cost.on_cores};
-        needs.constant_line = machine_code::constant_line_of(instruction);
+        needs.constant = machine_code::constant_place_of(instruction);
         needs.goes_on = needs.stall == 1;
         if (needs.kind == SassKind::fence) needs.fence = sass::fence_scope_of(instruction);
         needs.waits_for_group = machine_code::waits_for_group(step);
@@ -268,8 +268,8 @@ void SassEngine::prepare(Warp& warp, double now) {
     fetch_registers(warp, needs);
     double when = std::max(warp.hold, warp.gap);
     wait.fetched = when;
-    if (needs.constant_line != costs::kNoConstantLine)
-        wait.constants = when = constant_operands_[scheduler.sm].there(needs.constant_line, when);
+    if (needs.constant != costs::kNoConstant)
+        wait.constants = when = constant_operands_[scheduler.sm].there(needs.constant, when);
     if (needs.wait != 0) when = warp.barriers.released(needs.wait, needs.on_cores, when);
     wait.producer = when > std::max(wait.fetched, wait.constants) ? warp.barriers.last_of(needs.wait, needs.on_cores)
                                                                   : costs::kNoProducer;

@@ -58,7 +58,7 @@ struct SassNeeds {
     sass::FenceScope fence = sass::FenceScope::none;
     bool waits_for_group = false, arrives_at_group = false;  ///< of warps that multiply matrices together
     costs::OperandReads reads{};
-    std::uint16_t constant_line = costs::kNoConstantLine;  ///< of its constant operand
+    std::uint32_t constant = costs::kNoConstant;  ///< place of its constant operand
     /// Registers that it reads or writes; 0xFF: none. The host fetches them into its caches ahead of the issue.
     std::array<std::uint8_t, 4> touched{sass::kZeroRegister, sass::kZeroRegister, sass::kZeroRegister,
                                         sass::kZeroRegister};
@@ -214,7 +214,7 @@ private:
     std::vector<machine_code::WaitWatch> watches_;  ///< by block; empty where no code looks at what other blocks do
     std::deque<machine_code::ClusterState> clusters_;
     std::unordered_map<std::uint64_t, machine_code::ClusterState*> cluster_of_;  ///< by number in the grid
-    std::vector<costs::ConstantOperands> constant_operands_;  ///< by SM
+    std::vector<costs::ConstantOperands> constant_operands_;                     ///< by SM
     costs::FenceSpec fence_spec_;
     std::vector<double> between_free_;  ///< by SM: when it can send or ask for more of other blocks' shared memory
     std::vector<double> arrival_free_;  ///< by SM: when another warp can arrive at the barrier of its cluster
