@@ -3,6 +3,7 @@
 #include "exports/exports.hpp"
 
 #include "exports/origins.hpp"
+#include "machine/cache_scope.hpp"
 #include "machine/json.hpp"
 #include "machine/paths.hpp"
 
@@ -110,11 +111,6 @@ private:
 
 std::string leaf_of(std::string_view section, std::string_view key, std::string_view leaf) {
     return machine::join_path(section, key, leaf);
-}
-
-std::vector<std::string> global_caches(const Machine& machine) {
-    const auto path = machine.paths.find("global");
-    return path == machine.paths.end() ? std::vector<std::string>{} : path->second.caches.value_or({});
 }
 
 /// An option whose value is that of one leaf.
@@ -384,7 +380,7 @@ std::string clocks(const Machine& machine) {
     Option option(machine, "-gpgpu_clock_domains");
     const double core = option.number("clock.sm_mhz");
     const Partitions parts = partitions(option);
-    const auto caches = global_caches(machine);
+    const auto caches = machine::caches_on(machine, "global");
     double l2 = core;
     const std::string rate = caches.empty() ? "" : leaf_of("caches", caches.back(), "bytes_per_cycle");
     if (!rate.empty() && option.has(rate)) {
@@ -404,7 +400,7 @@ std::string clocks(const Machine& machine) {
 
 /// Accel-Sim's L2 latency excludes that of the L1, and its DRAM latency excludes that of the L2.
 std::string memory_latencies(const Machine& machine) {
-    const auto caches = global_caches(machine);
+    const auto caches = machine::caches_on(machine, "global");
     const std::string memory = "paths.global.memory_latency";
     std::string out;
     Option dram(machine, "-dram_latency");
@@ -527,7 +523,7 @@ std::string unified_l1(const Machine& machine, const std::string& cache) {
 }
 
 std::string l1(const Machine& machine) {
-    const auto names = global_caches(machine);
+    const auto names = machine::caches_on(machine, "global");
     if (names.size() < 2)
         return "\n# deduced: loads of global memory go to the L2, or to memory\n-gpgpu_gmem_skip_L1D 1\n"
                "\n# deduced: the same\n-gpgpu_cache:dl1 none\n";
@@ -564,7 +560,7 @@ std::string l2(const Machine& machine) {
     spread.assume(spreads ? "a polynomial spreads addresses over partitions"
                           : "partitions take turns: the simulator spreads addresses over 16, 32 or 64 slices only");
     out += spread.line(spreads ? 2 : 0);
-    const auto names = global_caches(machine);
+    const auto names = machine::caches_on(machine, "global");
     if (names.empty())
         return out +
                "\n# deduced: global memory has no caches\n-gpgpu_cache:dl2 none\n"

@@ -3,10 +3,12 @@
 #include "compare/suites/accuracy_json.hpp"
 #include "units/error.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <unistd.h>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -116,7 +118,9 @@ protected:
         }
         return "no error";
     }
-    const std::filesystem::path file = std::filesystem::temp_directory_path() / "gputomo-accuracy-test.json";
+    const std::filesystem::path file = std::filesystem::temp_directory_path() /
+                                       fmt::format("gputomo-accuracy-{}-{}.json", getpid(),
+                                                   testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(AccuracyFile, GivesBackWhatItKeeps) {

@@ -254,16 +254,25 @@ Finding shared_rate(const Chart& c) {
             .marks = {{y, top, fmt::format("{:.4g} bytes/cycle", top)}}};
 }
 
-Finding load_intervals(const Chart& c) {
+/// A number of each curve, listed by name: "An SM loads: near every 2 cycles, far every 8 cycles".
+template <class Number>
+Finding of_each(const Chart& c, std::string_view column, std::string_view at, std::string_view measured,
+                std::string_view before, const Number& number) {
     Finding found;
-    const auto* path = c.trace.column("path");
-    for (const double value : values_of(c.trace, "path")) {
-        const Curve curve(c.trace, "warps", "interval", "path", value);
+    const auto* names = c.trace.column(column);
+    for (const double value : values_of(c.trace, column)) {
+        const Curve curve(c.trace, at, measured, column, value);
         if (curve.empty()) continue;
-        found.title += fmt::format("{}{} every {:.3g} cycles", found.title.empty() ? "An SM loads: " : ", ",
-                                   name_of_value(*path, value), curve.lowest().second);
+        found.title +=
+            fmt::format("{}{} {}", found.title.empty() ? before : ", ", name_of_value(*names, value), number(curve));
     }
     return found;
+}
+
+Finding load_intervals(const Chart& c) {
+    return of_each(c, "path", "warps", "interval", "An SM loads: ", [](const Curve& curve) {
+        return fmt::format("every {:.3g} cycles", curve.lowest().second);
+    });
 }
 
 Finding neighbours(const Chart& c) {
@@ -509,16 +518,9 @@ Finding fetch_steps(const Chart& c) {
 }
 
 Finding contention(const Chart& c) {
-    Finding found;
-    const auto* kind = c.trace.column("kind");
-    for (const double value : values_of(c.trace, "kind")) {
-        const Curve curve(c.trace, "bytes", "cycles", "kind", value);
-        if (curve.empty()) continue;
-        found.title +=
-            fmt::format("{}{} {:.3g}", found.title.empty() ? "Cycles of a warp's atomics on one address: " : ", ",
-                        name_of_value(*kind, value), curve.first().second);
-    }
-    return found;
+    return of_each(c, "kind", "bytes", "cycles", "Cycles of a warp's atomics on one address: ", [](const Curve& curve) {
+        return fmt::format("{:.3g}", curve.first().second);
+    });
 }
 
 constexpr KnownChart kCharts[] = {
