@@ -16,4 +16,9 @@ namespace gputomo::answer {
 /// cycles. These then lie between cycles / (1 + q) and cycles / (1 - q). nullopt where no table is of this GPU.
 [[nodiscard]] std::optional<Interval> interval_of(double cycles, Method method, std::string_view gpu);
 
+/// How many times a small kernel of this class was off at most, on a GPU of this name. Where no such GPU was measured,
+/// all measured ones count. The column "METHOD worst" of the tables with "own_gpu" has the ratio of answered to
+/// measured cycles that is farthest from 1.
+[[nodiscard]] double worst_factor(std::string_view class_of_kernels, Method method, std::string_view gpu);
+
 }  // namespace gputomo::answer

@@ -92,6 +92,11 @@ TEST(ReadableAnswer, TheIntervalComesFromPublishedErrors) {
     EXPECT_DOUBLE_EQ(1 - product().time.cycles / interval->high, error);
     EXPECT_THAT(interval->basis, HasSubstr("docs/results/accuracy.json"));
     EXPECT_FALSE(interval_of(1000, Method::predict, "GeForce GTX 280")) << "no errors are published";
+    const double of_h200 = worst_factor("dependent", Method::simulate, "NVIDIA H200");
+    const double of_h100 = worst_factor("dependent", Method::simulate, "NVIDIA H100 80GB HBM3");
+    EXPECT_GT(of_h200, 1);
+    EXPECT_EQ(worst_factor("dependent", Method::simulate, "GeForce GTX 280"), std::max(of_h200, of_h100));
+    EXPECT_EQ(worst_factor("no such class", Method::simulate, "NVIDIA H200"), 1);
     EXPECT_NE(interval_of(1000, Method::predict, "NVIDIA H100 80GB HBM3")->high,
               interval_of(1000, Method::predict, "NVIDIA H200")->high);
 }
