@@ -34,6 +34,7 @@ BulkSpec bulk_spec_of(const machine::Machine& machine) {
     };
     beside_a_load(kBulkLoad, spec.start, spec.earlier);
     beside_a_load(kTensorLoad, spec.tensor_start, spec.tensor_earlier);
+    spec.map = latency_of(machine, kTensorMap);
     spec.store_start = latency_of(machine, kBulkStore);
     spec.between_start = latency_of(machine, kBulkBetween);
     spec.command = interval_of(machine, kBulkLoad);

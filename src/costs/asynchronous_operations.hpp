@@ -14,6 +14,7 @@ inline constexpr std::string_view kBulkLoad = "cp.async.bulk";
 inline constexpr std::string_view kBulkStore = "cp.async.bulk:store";
 inline constexpr std::string_view kBulkBetween = "cp.async.bulk:between";
 inline constexpr std::string_view kTensorLoad = "cp.async.bulk.tensor";
+inline constexpr std::string_view kTensorMap = "cp.async.bulk.tensor:map";
 inline constexpr std::string_view kTensorRow = "cp.async.bulk.tensor:row";
 inline constexpr std::string_view kBarrierArrival = "mbarrier.arrive";
 inline constexpr std::string_view kClusterArrival = "mbarrier.arrive:cluster";
@@ -22,7 +23,7 @@ inline constexpr std::string_view kClusterLoad = "ld.shared::cluster";
 inline constexpr std::string_view kClusterBarrier = "barrier.cluster";
 
 [[nodiscard]] inline bool is_asynchronous(std::string_view operation) {
-    constexpr std::array kAll{kBulkLoad,       kBulkStore,      kBulkBetween,  kTensorLoad,  kTensorRow,
+    constexpr std::array kAll{kBulkLoad,       kBulkStore,      kBulkBetween,  kTensorLoad,  kTensorRow,     kTensorMap,
                               kBarrierArrival, kClusterArrival, kBarrierCheck, kClusterLoad, kClusterBarrier};
     return std::ranges::find(kAll, operation) != kAll.end();
 }
@@ -33,6 +34,7 @@ struct BulkSpec {
     double tensor_start = 0;           ///< the same of a box of a tensor
     double earlier = 0;                ///< cycles by which its bytes are there before those of a load would be
     double tensor_earlier = 0;         ///< the same of a box of a tensor
+    double map = 0;                    ///< cycles until the SM has a tensor map that it has not used yet
     double store_start = 0;            ///< the same of a copy to global memory
     double between_start = 0;          ///< cycles of a copy to another block, beyond those of its bytes
     double command = 0;                ///< cycles for which a copy occupies the unit, at least

@@ -26,33 +26,50 @@ inline constexpr std::uint32_t kNoConstant = std::numeric_limits<std::uint32_t>:
     return static_cast<std::uint32_t>(bank * kBankBytes + offset % kBankBytes);
 }
 
-/// Lines that an SM has read. All of a kernel's operands are taken to fit.
+/// What the description says of operands in constant banks.
+struct ConstantSpec {
+    double first = 0;     ///< cycles that an instruction waits for a line that its scheduler has not read yet
+    double interval = 0;  ///< cycles between two such lines from the cache that several SMs share
+    /// As many where no cache of constants is described. GPUs that were measured have lines of 64 bytes.
+    std::uint32_t line_bytes = 64;
+};
+[[nodiscard]] inline ConstantSpec constant_spec_of(const machine::Machine& machine) {
+    ConstantSpec spec;
+    if (const auto found = machine.operations.find(std::string(kConstantOperand)); found != machine.operations.end())
+        spec.first = static_cast<double>(found->second.latency.value_or(0));
+    if (const auto* const cache = machine::near_cache(machine, "constant"); cache != nullptr && cache->line)
+        spec.line_bytes = static_cast<std::uint32_t>(std::max<std::int64_t>(1, *cache->line));
+    const auto path = machine.paths.find("constant");
+    if (path == machine.paths.end()) return spec;
+    const auto caches = path->second.caches.value_or({});
+    if (caches.size() < 2) return spec;
+    const auto behind = machine.caches.find(caches[1]);
+    const double rate = behind == machine.caches.end() ? 0 : behind->second.bytes_per_cycle.value_or(0);
+    if (rate > 0) spec.interval = static_cast<double>(spec.line_bytes) / rate;
+    return spec;
+}
+
+/// Lines that a scheduler has read. All of a kernel's operands are taken to fit.
 class ConstantOperands {
 public:
-    explicit ConstantOperands(double first = 0, std::uint32_t line_bytes = kLineBytes)
-        : first_(first), line_bytes_(line_bytes) {}
-    explicit ConstantOperands(const machine::Machine& machine) {
-        if (const auto found = machine.operations.find(std::string(kConstantOperand));
-            found != machine.operations.end())
-            first_ = static_cast<double>(found->second.latency.value_or(0));
-        if (const auto* const cache = machine::near_cache(machine, "constant"); cache != nullptr && cache->line)
-            line_bytes_ = static_cast<std::uint32_t>(std::max<std::int64_t>(1, *cache->line));
-    }
-    /// When an instruction that is there at `now` has the constant of this place.
-    [[nodiscard]] double there(std::uint32_t place, double now) {
-        if (place == kNoConstant || first_ == 0) return now;
-        const std::size_t line = place / line_bytes_;
+    explicit ConstantOperands(const ConstantSpec& spec = {}) : spec_(spec) {}
+    /// When an instruction that is there at `now` has the constant of this place. The shared cache can give the next
+    /// line at `free`.
+    [[nodiscard]] double there(std::uint32_t place, double& free, double now) {
+        if (place == kNoConstant || spec_.first == 0) return now;
+        const std::size_t line = place / spec_.line_bytes;
         if (line >= ready_.size()) ready_.resize(line + 1, kNever);
-        ready_[line] = std::min(ready_[line], now + first_);
+        if (ready_[line] == kNever) {
+            const double given = std::max(now, free);
+            free = given + spec_.interval;
+            ready_[line] = given + spec_.first;
+        }
         return std::max(now, ready_[line]);
     }
 
 private:
     static constexpr double kNever = std::numeric_limits<double>::infinity();
-    /// A line has as many where no cache of constants is described. GPUs that were measured have lines of 64 bytes.
-    static constexpr std::uint32_t kLineBytes = 64;
-    double first_ = 0;
-    std::uint32_t line_bytes_ = kLineBytes;
+    ConstantSpec spec_;
     std::vector<double> ready_;  ///< by line
 };
 

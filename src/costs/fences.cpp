@@ -16,6 +16,7 @@ FenceSpec fence_spec_of(const machine::Machine& machine) {
         return found == machine.operations.end() ? 0 : static_cast<double>(found->second.latency.value_or(0));
     };
     FenceSpec spec;
+    spec.view = latency(kSharedProxyFence);
     const double whole = latency(kGpuFence), proxy = latency(kProxyFence);
     spec.described = whole > 0;
     if (!spec.described) return spec;

@@ -11,11 +11,12 @@ namespace gputomo::costs {
 inline constexpr std::string_view kGpuFence = "fence.acq_rel.gpu";
 inline constexpr std::string_view kSystemFence = "fence.acq_rel.sys";
 inline constexpr std::string_view kProxyFence = "fence.proxy.async";
+inline constexpr std::string_view kSharedProxyFence = "fence.proxy.async.shared::cta";
 inline constexpr std::string_view kAcknowledgedStore = "st.global:acknowledged";
 
 [[nodiscard]] inline bool is_fence(std::string_view operation) {
     return operation == kGpuFence || operation == kSystemFence || operation == kProxyFence ||
-           operation == kAcknowledgedStore;
+           operation == kSharedProxyFence || operation == kAcknowledgedStore;
 }
 
 /// What the description says of fences. One of the block takes no longer than its stall count.
@@ -24,6 +25,7 @@ struct FenceSpec {
     double gpu = 0;           ///< cycles of MEMBAR of the GPU's scope, with nothing in flight
     double system = 0;        ///< the same of the system's scope
     double errors = 0;        ///< cycles of ERRBAR, which follows all of them but that of the asynchronous proxy
+    double view = 0;          ///< cycles from the warp's last store to shared memory until bulk copies see it
     double acknowledged = 0;  ///< cycles from a store until a fence knows that it has reached the L2
 
     /// When a fence that issues at `now` lets its warp go on. `loaded` is when the warp's loads and atomics have ended,

@@ -136,6 +136,8 @@ struct LaunchCost {
     Text placement;
     Real profiler_cycles;
     Integer code_prefetch;
+    Integer code_prefetch_ready;
+    Real code_prefetch_rate;
     Real store_drain;
     Real load_drain;
 
@@ -181,6 +183,12 @@ struct LaunchCost {
         visit({.name = "code_prefetch", .unit = Unit::bytes,
                .doc = "bytes from the beginning of a kernel's code that a launch brings to the last cache of "
                       "instructions before the L2; a missing value means none"}, self.code_prefetch);
+        visit({.name = "code_prefetch_ready", .unit = Unit::bytes,
+               .doc = "bytes of code_prefetch that are there when the first block starts; a missing value means all",
+               .internal = "no experiment jumps into cold code yet"}, self.code_prefetch_ready);
+        visit({.name = "code_prefetch_rate", .unit = Unit::bytes_per_cycle,
+               .doc = "at which the rest of code_prefetch follows; a missing value means at once",
+               .internal = "no experiment jumps into cold code yet"}, self.code_prefetch_rate);
         visit({.name = "store_drain", .unit = Unit::cycles,
                .doc = "SM cycles from the last block, or the last store that leaves an SM, to the end of a launch that "
                       "stores, as a profiler counts it; a missing value means 0",

@@ -28,4 +28,10 @@ enum class FenceScope : std::uint8_t {
     return instruction.form != nullptr && instruction.operation == Operation::ERRBAR;
 }
 
+/// Whether it shows asynchronous copies what its warp has stored to shared memory (FENCE.VIEW.ASYNC.S).
+[[nodiscard]] inline bool shows_shared_stores(const Instruction& instruction) {
+    return instruction.form != nullptr && instruction.operation == Operation::FENCE &&
+           text_of(Modifier::async_view, instruction.value(Modifier::async_view)) == "S";
+}
+
 }  // namespace gputomo::sass

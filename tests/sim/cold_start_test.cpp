@@ -58,7 +58,7 @@ TEST(SmRate, LimitsWhatAnSmReadsFromACacheOfSeveralSms) {
     machine::Machine m = with_code(0);
     m.caches["i2"].sm_bytes_per_cycle.set(4);
     Rig rig(m);
-    rig.memory->preload(PathKind::instruction, 0x1000, 0x400);
+    rig.memory->preload(PathKind::instruction, 0x1000, 0x400, {});
     const auto done = [&](std::uint64_t address, std::uint32_t sm) {
         return rig.memory->access({.address = address, .bytes = 64, .sm = sm, .path = PathKind::instruction}, 1000);
     };
@@ -71,14 +71,27 @@ TEST(SmRate, LimitsWhatAnSmReadsFromACacheOfSeveralSms) {
 
 TEST(Preload, FillsTheLastNearCacheOfAllSms) {
     Rig rig(with_code(0));
-    rig.memory->preload(PathKind::instruction, 0x1010, 0x100);
+    rig.memory->preload(PathKind::instruction, 0x1010, 0x100, {});
     for (const std::uint32_t sm : {0U, 5U}) {
         EXPECT_EQ(fetch(rig, 0x1000, sm), 60);
         EXPECT_EQ(fetch(rig, 0x1100, sm), 60) << "the line of its last byte";
         EXPECT_EQ(fetch(rig, 0x1180, sm), 700);
     }
-    rig.memory->preload(PathKind::constant, 0, 0x100);  // a path that is not described
+    rig.memory->preload(PathKind::constant, 0, 0x100, {});  // a path that is not described
     EXPECT_EQ(rig.load(0x1000), 400);
+}
+
+TEST(Preload, BringsTheRestLater) {
+    Rig rig(with_code(0));
+    rig.memory->preload(PathKind::instruction, 0x1000, 0x1000, {.ready = 0x400, .rate = 4});
+    const auto done = [&](std::uint64_t address, double now) {
+        return rig.memory->access({.address = address, .bytes = 16, .path = PathKind::instruction}, now);
+    };
+    EXPECT_EQ(done(0x1380, 0), 60) << "there before the first block";
+    EXPECT_EQ(done(0x1A00, 0), 384) << "1,536 bytes behind these";
+    EXPECT_EQ(done(0x1F80, 0), 700) << "asked for sooner than it would come, at 736";
+    EXPECT_EQ(done(0x1F80, 200), 700) << "on its way";
+    EXPECT_EQ(done(0x1A80, 1000), 1060) << "has come meanwhile";
 }
 
 TEST(TlbEntryOnItsWay, IsWaitedForByLaterAccesses) {

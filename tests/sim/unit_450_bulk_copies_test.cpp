@@ -24,11 +24,12 @@ protected:
     static constexpr double kLatency = 280;
 
     BulkTimes times(const Transfer& transfer, double now = 0) {
-        return transfer_bulk(spec, transfer, 0, free, memory, now);
+        return transfer_bulk(spec, transfer, 0, free, maps, memory, now);
     }
     costs::BulkSpec spec = costs::bulk_spec_of(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json"));
     test::FixedLatencyMemory memory{kLatency};
     double free = 0;
+    TensorMaps maps;
 };
 
 TEST_F(BulkTiming, SmallCopiesTakeTheirLatency) {
@@ -53,6 +54,24 @@ TEST_F(BulkTiming, RowsOfABoxTakeACycleEach) {
     const double one = times(copy_of(Transfer::Kind::load, true, 1, 16)).done;
     free = 0;
     EXPECT_NEAR(times(copy_of(Transfer::Kind::load, true, 65, 16)).done - one, 64 / 0.97, 1);
+}
+
+TEST_F(BulkTiming, TheFirstBoxOfATensorMapWaitsForIt) {
+    Transfer box = copy_of(Transfer::Kind::load, true, 1, 16);
+    box.map = 0x1000;
+    spec.map = 0;
+    const double known = times(box).done;
+    spec.map = 100;
+    free = 0;
+    EXPECT_NEAR(times(box).done, known + 100, 1);
+    EXPECT_NEAR(times(box, 1000).done, 1000 + known, 1) << "the map is there";
+    box.map = 0x2000;
+    EXPECT_NEAR(times(box, 2000).done, 2000 + known + 100, 1) << "another map";
+    Transfer plain = copy_of(Transfer::Kind::load, false, 1, 16);
+    free = 0;
+    maps.clear();
+    (void)times(plain);
+    EXPECT_TRUE(maps.empty()) << "rows of bytes have no map";
 }
 
 TEST_F(BulkTiming, CopiesOfAnSmFollowEachOther) {

@@ -24,7 +24,7 @@ public:
     }
     [[nodiscard]] bool reached_dram() const override { return false; }
     void begin_launch() override {}
-    void preload(PathKind, std::uint64_t, std::uint64_t) override {}
+    void preload(PathKind, std::uint64_t, std::uint64_t, const costs::Arrival&) override {}
     void know_pages(std::uint64_t, std::uint64_t) override {}
     void forget_sm_data() override {}
     void set_aside(std::uint64_t) override {}

@@ -116,6 +116,10 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
         }
         if (step.kind == StepKind::fence || sass::waits_for_errors(from.instruction))
             set_fence(from.instruction, fences, step);
+        if (sass::shows_shared_stores(from.instruction)) {
+            step.shows_stores = true;
+            step.latency = fences.view;
+        }
         if (step.kind == StepKind::wait && from.instruction.form != nullptr) set_wait(from.instruction, step);
         to.steps.push_back(std::move(step));
         all += to.executed[at];

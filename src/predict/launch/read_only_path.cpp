@@ -44,7 +44,11 @@ ReadOnlyPath::ReadOnlyPath(const ReadOnlyRates& rates, std::size_t schedulers, d
     if (!described()) return;
     const std::uint64_t line = rates.caches.back().line;
     for (std::uint64_t at = 0; at < rates.loaded; at += line)
-        for (RecentGranules& cache : caches_.back()) cache.insert(at / line, 0);
+        for (RecentGranules& cache : caches_.back()) {
+            const double when = rates.arrival.of(at);
+            cache.insert(at / line, when);
+            if (when > 0) brought_.insert(at / line);
+        }
 }
 
 double ReadOnlyPath::there(std::uint64_t address, std::uint32_t scheduler, double now) {
@@ -66,8 +70,11 @@ double ReadOnlyPath::fetch(std::size_t depth, std::uint64_t address, std::uint32
     if (depth > 0 && level.cycles_of_byte > 0)
         now =
             ports_[depth].take(now, static_cast<double>(rates_.caches[depth - 1].line) * level.cycles_of_byte * scale_);
-    const double* const arrival = cache.find(line);
+    double* const arrival = cache.find(line);
     const bool missed = arrival == nullptr;
+    // What a launch brings ahead is asked for again where it is needed sooner.
+    if (!missed && *arrival > now && depth + 1 == rates_.caches.size() && brought_.erase(line) > 0)
+        *arrival = std::min(*arrival, fetch(depth + 1, address, scheduler, now));
     const double done = missed ? fetch(depth + 1, address, scheduler, now) : std::max(now + level.latency, *arrival);
     if (missed) cache.insert(line, done);
     // After a hit, all lines but the last of those ahead have been requested before.

@@ -1,6 +1,7 @@
 // The way to what kernels only read, instructions and constants: when it is in the first cache of an SM.
 #pragma once
 
+#include "costs/arrival.hpp"
 #include "machine/machine.hpp"
 #include "predict/launch/recent_granules.hpp"
 #include "predict/launch/sm_server.hpp"
@@ -28,6 +29,7 @@ struct ReadOnlyRates {
     double l2_latency = 0, memory_latency = 0;
     std::uint64_t prefetched_lines = 0;  ///< lines of the first cache that are requested when a warp comes to one
     std::uint64_t loaded = 0;            ///< bytes that a launch brings to the last of these caches
+    costs::Arrival arrival;              ///< when they are there
 };
 
 /// The rates of a path of the description that leads through the L2; empty ones where it has no such path.
@@ -51,6 +53,7 @@ private:
     double scale_;
     std::vector<Server> ports_;                        ///< by level
     std::vector<std::vector<RecentGranules>> caches_;  ///< by level, then by scheduler where each has one
+    std::unordered_set<std::uint64_t> brought_;        ///< lines that the launch brings, which nobody has waited for
     std::unordered_set<std::uint64_t> in_l2_;          ///< lines of the last of these caches that were read before
 };
 

@@ -76,6 +76,8 @@ void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t s
 void add_cold_start(SmRates& rates, const machine::Machine& machine) {
     rates.code = read_only_rates_of(machine, "instruction");
     rates.code.loaded = static_cast<std::uint64_t>(machine.launch.code_prefetch.value_or(0));
+    rates.code.arrival = {.ready = static_cast<double>(machine.launch.code_prefetch_ready.value_or(0)),
+                          .rate = machine.launch.code_prefetch_rate.value_or(0)};
     rates.code.prefetched_lines = static_cast<std::uint64_t>(machine.instruction_supply.prefetch_lines.value_or(0));
     rates.constants = read_only_rates_of(machine, "constant");
     rates.constants.loaded = launch::kConstantBankBytes;
@@ -149,7 +151,7 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     add_cold_start(rates, machine);
     rates.bulk = costs::bulk_spec_of(machine);
     rates.fences = costs::fence_spec_of(machine);
-    rates.constant_operands = costs::ConstantOperands(machine);
+    rates.constant_operands = costs::ConstantOperands(costs::constant_spec_of(machine));
     return rates;
 }
 

@@ -28,7 +28,7 @@ public:
           memory_(rates, shares_, profile.partial_store, timeline_),
           code_(rates.code, static_cast<std::size_t>(rates.schedulers), scale_),
           constants_(rates.constants, static_cast<std::size_t>(rates.schedulers), scale_),
-          constant_operands_(rates.constant_operands),
+          constant_operands_(static_cast<std::size_t>(rates.schedulers), rates.constant_operands),
           issue_(static_cast<std::size_t>(rates.schedulers)),
           ports_(issue_.size(), costs::RegisterPorts(rates.registers)),
           shared_queue_(rates.shared_queue, issue_.size()),
@@ -193,7 +193,8 @@ private:
         warp.waited.held = warp.hold;
         fetch(warp);
         const launch::ProfiledStep& step = profile_.steps[warp.event().step];
-        warp.waited.constants = constant_operands_.there(step.constant, warp.hold);
+        warp.waited.constants =
+            constant_operands_[warp.scheduler].there(step.constant, constants_free_, warp.hold);
         const double when = warp.ready(step);
         // Accesses keep the order of time, because all schedulers share what serves them.
         if (!preferred_ && warp.goes_on && when <= warp.issued + rates_.issue_interval &&
@@ -351,12 +352,15 @@ private:
             written = unit_of(step, warp.scheduler).take(at, step.interval * scale_) + step.latency;
             read = written;
         }
+        if (step.shows_stores) read = written = std::max(at, warp.shared_stored) + step.latency;
         double arrives = at + rates_.bulk.arrival;
         if (step.kind == launch::StepKind::bulk_copy) {
             if (event.access != launch::kNoAccess) arrives = copy_bulk(warp, event, at);
         } else if (event.access != launch::kNoAccess) {
             access(warp, step, event, at, read, written);
         }
+        if (step.kind == launch::StepKind::shared && step.written == launch::kNoDependence)
+            warp.shared_stored = std::max(warp.shared_stored, written);
         if (warp.copies_done > 0 && step.kind == launch::StepKind::shared)
             arrives = std::max(arrives, step.text.starts_with("ARRIVES") ? warp.copies_done : 0);
         if (!use_phases(index, event.step, arrives, read, written)) return;
@@ -494,7 +498,8 @@ private:
     Timeline timeline_;
     SmMemory memory_;
     ReadOnlyPath code_, constants_;
-    costs::ConstantOperands constant_operands_;
+    std::vector<costs::ConstantOperands> constant_operands_;  ///< by scheduler
+    double constants_free_ = 0;                               ///< when the cache behind them can give the next line
     std::vector<Server> issue_;
     std::vector<costs::RegisterPorts> ports_;  ///< by scheduler
     costs::SharedQueue shared_queue_;

@@ -37,6 +37,7 @@ struct ReplayedWarp {
     costs::IssueWait waited;                              ///< for the next instruction
     std::array<std::vector<double>, kDependences> completions;
     double memory_done = 0, copies_done = 0;
+    double shared_stored = 0;                     ///< its last store to shared memory has been performed
     double atomics_left = 0;                      ///< when the last of its atomics has left the SM
     double stored = 0;                            ///< its last store has left the SM; 0: it has none since a fence
     double bulk_read = 0, bulk_done = 0;          ///< of bulk copies to global memory

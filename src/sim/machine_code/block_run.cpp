@@ -109,7 +109,7 @@ void BlockRun::run_warp(const RoundRule& rule, Round& round) {
 bool BlockRun::waits_for_phase(const Path& path) {
     if (path.step >= program_.steps.size()) return false;
     const Step& step = program_.steps[path.step];
-    if (!tries_to_wait(step) || !checks_phase(step) || !is_alone(paths())) return false;
+    if (!tries_to_wait(step) || !is_alone(paths())) return false;
     const std::uint32_t guard = warp().holds({step.guard.predicate, step.guard.uniform, step.guard.invert});
     const std::uint32_t mask = path.mask & guard;
     if (mask == 0) return false;

@@ -157,8 +157,7 @@ void check_shared(std::uint64_t address, const BlockState& block, std::uint64_t 
     if (address % kSharedAlignment != 0)
         throw LaneFault(0, fmt::format("misaligned address 0x{:x} in shared memory of a box; expected a multiple of {}",
                                        address, kSharedAlignment));
-    if (address + bytes > block.shared.size())
-        throw beyond_shared_memory(0, address, bytes, block.shared.size());
+    if (address + bytes > block.shared.size()) throw beyond_shared_memory(0, address, bytes, block.shared.size());
 }
 
 /// Refuses a box before its rows are listed: five dimensions of a damaged tensor map can have 10^12 of them.
@@ -181,6 +180,7 @@ void load_tensor(Warp& warp, const Step& step, std::uint32_t) {
     if (map.im2col) add_offsets(map, packed & 0xFFFF, box);
     Transfer& transfer = warp.block->transfer;
     transfer.start(Transfer::Kind::load, true);
+    transfer.map = uniform_pair(warp, step.address.uniform);
     transfer.bytes = box_bytes(map);
     note_ranges(warp, map, box, false);
     const auto copy_to = [&](std::uint64_t address, std::uint64_t its_barrier) {
@@ -209,6 +209,7 @@ void store_tensor(Warp& warp, const Step& step, std::uint32_t) {
         throw LaneFault(0, "a reduction that does not exist for the type of the tensor's elements");
     Transfer& transfer = warp.block->transfer;
     transfer.start(reduces ? Transfer::Kind::reduce : Transfer::Kind::store, true);
+    transfer.map = uniform_pair(warp, step.address.uniform);
     transfer.bytes = box_bytes(map);
     note_ranges(warp, map, box, true);
     const SharedPlace place = shared_place(warp, from, 0);
@@ -235,10 +236,13 @@ void prefetch_tensor(Warp& warp, const Step& step, std::uint32_t) {
     const TensorMap map = map_of(warp, step);
     check_size(map, kWindowSize, kOfAnyBlock);
     warp.block->transfer.start(Transfer::Kind::prefetch, true);
+    warp.block->transfer.map = uniform_pair(warp, step.address.uniform);
     note_ranges(warp, map, place_of(warp, map, step.copy_to.uniform), false);
 }
 
-void fetch_map(Warp&, const Step&, std::uint32_t) {}
+void fetch_map(Warp& warp, const Step& step, std::uint32_t) {
+    warp.block->transfer.map = uniform_pair(warp, step.address.uniform);
+}
 
 }  // namespace
 

@@ -32,6 +32,7 @@ struct Transfer {
     };
     Kind kind = Kind::none;
     bool tensor = false;      ///< a box of a tensor, described by a tensor map
+    std::uint64_t map = 0;    ///< address of the tensor map
     std::uint64_t bytes = 0;  ///< of shared memory
     std::vector<GlobalRange> ranges;
     std::vector<Signal> signals;

@@ -92,9 +92,12 @@ bool reaches_global(sass::MemorySpace space) {
 
 }  // namespace
 
+bool checks_phase(const Step& step) {
+    return step.instruction.form != nullptr && step.instruction.has(sass::Modifier::try_wait);
+}
+
 bool tries_to_wait(const Step& step) {
-    return step.instruction.form != nullptr && step.instruction.operation == sass::Operation::SYNCS &&
-           step.instruction.value(sass::Modifier::try_wait) != 0;
+    return checks_phase(step) && step.instruction.value(sass::Modifier::try_wait) != 0;
 }
 
 bool is_alone(const Paths& paths) {
@@ -106,11 +109,6 @@ bool is_alone(const Paths& paths) {
 bool asks_for_registers(const Step& step) {
     return step.instruction.form != nullptr && step.instruction.operation == sass::Operation::USETMAXREG &&
            step.instruction.form->written_predicates > 0;
-}
-
-bool checks_phase(const Step& step) {
-    return step.instruction.form != nullptr && step.instruction.operation == sass::Operation::SYNCS &&
-           step.predicate_out[0].number != sass::kTruePredicate;
 }
 
 VisibleAccesses visible_accesses(const MachineProgram& program) {

@@ -23,9 +23,10 @@ struct VisibleAccesses {
 };
 [[nodiscard]] VisibleAccesses visible_accesses(const MachineProgram& program);
 
-/// Whether the instruction asks if a phase of a barrier in shared memory has ended, which threads do until it has.
+/// Whether the instruction asks if a phase of a barrier in shared memory has ended, which threads do until it has. It
+/// may leave the answer unused.
 [[nodiscard]] bool checks_phase(const Step& step);
-/// Whether it waits for a while before it says that the phase has not ended.
+/// Whether it asks so, and waits for a while before it says that the phase has not ended.
 [[nodiscard]] bool tries_to_wait(const Step& step);
 /// Whether all threads of the warp that do not wait for each other are on one path.
 [[nodiscard]] bool is_alone(const Paths& paths);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace gputomo::sim {
 namespace {
@@ -127,6 +128,11 @@ Time MemoryModel::look_up(TransactionState& state, std::size_t depth, const Rang
     if (last && pending && asks < line.asked) {
         line.ready -= line.asked - asks;
         line.asked = asks;
+    }
+    // What a launch brings ahead is asked for again by the first that needs it sooner.
+    if (pending && std::exchange(line.brought, false)) {
+        const Range whole = missing_range(range, address, line.pending, tags);
+        line.ready = std::min(line.ready, descend(state, depth + 1, whole, slot.start, depth + 1 == state.path.near));
     }
     const double response = far ? memory.response() : 0;
     Time done = std::max(hit, line.ready + (pending ? response : 0));

@@ -123,12 +123,19 @@ void MemoryModel::begin_launch() {
     base_ = std::ceil(latest_);
 }
 
-void MemoryModel::preload(PathKind kind, std::uint64_t address, std::uint64_t bytes) {
+void MemoryModel::preload(PathKind kind, std::uint64_t address, std::uint64_t bytes, const costs::Arrival& arrival) {
     const MemoryPath& to = levels_.paths[static_cast<std::size_t>(kind)];
     if (to.near == 0 || bytes == 0) return;
     for (TagArray& tags : to.caches[to.near - 1]->instances)
-        for (std::uint64_t at = address & ~(tags.block_bytes() - 1); at < address + bytes; at += tags.block_bytes())
-            (void)tags.lookup(at, tags.sectors_of(at, tags.block_bytes()), true);
+        for (std::uint64_t at = address & ~(tags.block_bytes() - 1); at < address + bytes; at += tags.block_bytes()) {
+            const auto sectors = tags.sectors_of(at, tags.block_bytes());
+            const auto found = tags.lookup(at, sectors, true);
+            const double when = at > address ? arrival.of(at - address) : 0;
+            if (when == 0 || found.missing == 0 || found.line == nullptr) continue;
+            found.line->pending = sectors;
+            found.line->ready = when;
+            found.line->brought = true;
+        }
 }
 
 void MemoryModel::know_pages(std::uint64_t address, std::uint64_t bytes) {

@@ -28,6 +28,7 @@
 // at DRAM, one after the other where the address is the same.
 #pragma once
 
+#include "costs/arrival.hpp"
 #include "costs/atomic_units.hpp"
 #include "machine/machine.hpp"
 #include "sim/memory/counters.hpp"
@@ -92,7 +93,7 @@ public:
     virtual void begin_launch() = 0;
     /// Puts these bytes into the path's last cache before the interconnect, in all of its instances, as a launch does
     /// before its first block.
-    virtual void preload(PathKind path, std::uint64_t address, std::uint64_t bytes) = 0;
+    virtual void preload(PathKind path, std::uint64_t address, std::uint64_t bytes, const costs::Arrival& arrival) = 0;
     /// Brings the pages of these bytes to the TLBs that outlast launches, as earlier kernels do that used them.
     virtual void know_pages(std::uint64_t address, std::uint64_t bytes) = 0;
     /// Empties the caches that hold data and belong to a part of the GPU. Those that hold instructions too keep them.

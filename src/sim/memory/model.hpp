@@ -51,7 +51,7 @@ public:
     Time access(const Transaction& transaction, Time now) override;
     [[nodiscard]] bool reached_dram() const override { return reached_dram_; }
     void begin_launch() override;
-    void preload(PathKind path, std::uint64_t address, std::uint64_t bytes) override;
+    void preload(PathKind path, std::uint64_t address, std::uint64_t bytes, const costs::Arrival& arrival) override;
     void know_pages(std::uint64_t address, std::uint64_t bytes) override;
     void forget_sm_data() override;
     void set_aside(std::uint64_t shared_bytes) override { storage_.set_aside(shared_bytes); }

@@ -24,8 +24,9 @@ public:
         double ready = 0;  ///< when the pending sectors are there, for an SM of the line's own partition
         Sectors valid = 0;
         Sectors dirty = 0;
-        Sectors pending = 0;  ///< sectors of the last fills, in flight until `ready`
-        double asked = 0;     ///< when DRAM was asked for the pending sectors
+        Sectors pending = 0;   ///< sectors of the last fills, in flight until `ready`
+        double asked = 0;      ///< when DRAM was asked for the pending sectors
+        bool brought = false;  ///< they come because the launch brings them, which nobody has waited for yet
     };
     struct Found {
         Line* line = nullptr;       ///< null after a miss without allocation

@@ -1,6 +1,7 @@
 // Block launch: which block starts next on which SM, and when.
 #pragma once
 
+#include "costs/arrival.hpp"
 #include "machine/machine.hpp"
 
 #include <cstdint>
@@ -23,6 +24,7 @@ struct BlockLaunchSpec {
     double cluster_interval = 0;      ///< cycles between two clusters that the GPU starts; 0: that of their blocks
     double warp_interval = 0;         ///< cycles between two warps that an SM starts
     std::uint64_t code_prefetch = 0;  ///< bytes of code that the launch brings near the SMs
+    costs::Arrival code_arrival;      ///< when they are there
     double store_drain = 0;           ///< cycles from the last block or store to the end of a launch that stores
     double load_drain = 0;            ///< cycles from the last block to the end of a launch that loads
 };

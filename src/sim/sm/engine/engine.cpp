@@ -51,8 +51,9 @@ void Engine::begin() {
     MemorySystem& memory = setup_.memory_system;
     memory.begin_launch();
     memory.preload(PathKind::instruction, shape_.code_address,
-                   std::min(shape_.code_bytes, units_.block_launch_spec.code_prefetch));
-    memory.preload(PathKind::constant, shape_.constants_address, shape_.constants_bytes);
+                   std::min(shape_.code_bytes, units_.block_launch_spec.code_prefetch),
+                   units_.block_launch_spec.code_arrival);
+    memory.preload(PathKind::constant, shape_.constants_address, shape_.constants_bytes, {});
 }
 
 void Engine::run_events() {

@@ -34,7 +34,9 @@ SmUnits make_sm_units(const LaunchSetup& setup, std::uint64_t code_end) {
                        .state = idle_load_store(costs::shared_queue_spec_of(machine.shared), sms, schedulers_per_sm),
                        .memory = setup.memory_system},
         // SassEngine::copy_bulk() starts a bulk copy.
-        .bulk_copies = {.spec = costs::bulk_spec_of(machine), .free = std::vector<double>(sms, 0.0)},
+        .bulk_copies = {.spec = costs::bulk_spec_of(machine),
+                        .free = std::vector<double>(sms, 0.0),
+                        .maps = std::vector<TensorMaps>(sms)},
         // A branch, a read of the clock or a barrier holds the warp back, and its next instruction is fetched.
         .branches = branch_spec_of(machine.issue),
         .clock = clock_spec_of(machine.clock),

@@ -37,8 +37,11 @@ Transaction transaction_of(Transfer::Kind kind, std::uint64_t address, std::uint
 }  // namespace
 
 BulkTimes transfer_bulk(const costs::BulkSpec& spec, const Transfer& transfer, std::uint32_t sm, double& free,
-                        MemorySystem& memory, double now) {
-    const double began = std::max(now, free);
+                        TensorMaps& maps, MemorySystem& memory, double now) {
+    double began = std::max(now, free);
+    // The unit waits for a map, and so do the copies behind this one.
+    if (transfer.tensor && spec.map > 0)
+        began = std::max(began, maps.try_emplace(transfer.map, began + spec.map).first->second);
     const bool writes = transfer.kind == Transfer::Kind::store || transfer.kind == Transfer::Kind::reduce;
     const bool between = transfer.kind == Transfer::Kind::between;
     const double start = writes            ? spec.store_start

@@ -9,13 +9,18 @@
 #include "sim/memory/memory_system.hpp"
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 namespace gputomo::sim {
 
+/// The tensor maps that an SM has fetched: when each is there, by address. All of a launch are taken to fit.
+using TensorMaps = std::unordered_map<std::uint64_t, double>;
+
 struct BulkCopyUnit {
     costs::BulkSpec spec;
-    std::vector<double> free;  ///< by SM: when its unit can take the next copy
+    std::vector<double> free;      ///< by SM: when its unit can take the next copy
+    std::vector<TensorMaps> maps;  ///< by SM
 };
 
 struct BulkTimes {
@@ -25,6 +30,7 @@ struct BulkTimes {
 
 /// Performs the copy in the memory system. `free` is when the SM's unit can take the next copy.
 [[nodiscard]] BulkTimes transfer_bulk(const costs::BulkSpec& spec, const machine_code::Transfer& transfer,
-                                      std::uint32_t sm, double& free, MemorySystem& memory, double now);
+                                      std::uint32_t sm, double& free, TensorMaps& maps, MemorySystem& memory,
+                                      double now);
 
 }  // namespace gputomo::sim

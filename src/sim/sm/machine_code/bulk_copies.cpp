@@ -10,8 +10,9 @@ namespace gputomo::sim {
 void SassEngine::copy_bulk(Warp& warp, std::size_t at, double now) {
     machine_code::BlockState& block = *warp.state.block;
     const machine_code::Transfer& transfer = block.transfer;
-    const BulkTimes times = transfer_bulk(units_.bulk_copies.spec, transfer, block.sm,
-                                          units_.bulk_copies.free[block.sm], setup_.memory_system, now);
+    const BulkTimes times =
+        transfer_bulk(units_.bulk_copies.spec, transfer, block.sm, units_.bulk_copies.free[block.sm],
+                      units_.bulk_copies.maps[block.sm], setup_.memory_system, now);
     for (const auto& signal : transfer.signals) {
         const bool remote = signal.block != &block;
         // A copy between blocks takes the way to the other block's barrier with its bytes.
@@ -33,6 +34,14 @@ void SassEngine::copy_bulk(Warp& warp, std::size_t at, double now) {
     const double read = now + units_.scheduler_spec.issue_interval;
     complete(warp, at, read, read);
     for (const auto& signal : transfer.signals) check_waiters(signal.block->resident, now);
+}
+
+/// A map that is fetched ahead is there when a copy needs it.
+void SassEngine::fetch_map(const Warp& warp, const Step& step, double now) {
+    if (sass::text_of(sass::Modifier::tensor_map, step.instruction.value(sass::Modifier::tensor_map)) != "PF") return;
+    const machine_code::BlockState& block = *warp.state.block;
+    if (const double cycles = units_.bulk_copies.spec.map; cycles > 0)
+        (void)units_.bulk_copies.maps[block.sm].try_emplace(block.transfer.map, now + cycles);
 }
 
 // ---- waiting at a barrier ------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 // Machine code: when a warp's next instruction can issue, and what happens when it does.
 #include "costs/issue_slots.hpp"
+#include "machine/gpc_size.hpp"
 #include "sass/code.hpp"
 #include "sass/form.hpp"
 #include "sim/exec/lane_fault.hpp"
@@ -71,6 +72,8 @@ KernelShape shape_of_code(const LoadedMachineCode& kernel, const device::Launch&
 SassKind kind_of(const machine_code::Step& step) {
     if (step.flow != Flow::next) return SassKind::flow;
     if (sass::waits_for_errors(step.instruction)) return SassKind::errors;
+    if (sass::shows_shared_stores(step.instruction)) return SassKind::view;
+    if (step.instruction.operation == sass::Operation::UTMACCTL) return SassKind::map;
     switch (step.instruction.form->facts->what) {
         case Class::memory:
         case Class::shared_barrier: return SassKind::memory;
@@ -139,7 +142,11 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
     barriers_complete_.resize(blocks_.capacity());
     waiters_.resize(blocks_.capacity());
     fence_spec_ = costs::fence_spec_of(setup.machine);
-    constant_operands_.assign(static_cast<std::size_t>(facts_.sms), costs::ConstantOperands(setup.machine));
+    constant_operands_.assign(units_.schedulers.size(),
+                              costs::ConstantOperands(costs::constant_spec_of(setup.machine)));
+    gpc_of_ = machine::gpcs_of_sms(setup.machine.topology);
+    gpc_of_.resize(static_cast<std::size_t>(facts_.sms));
+    constants_free_.assign(gpc_of_.size(), 0);
     for (auto* const free : {&between_free_, &arrival_free_}) free->assign(static_cast<std::size_t>(facts_.sms), 0.0);
     const auto& file = units_.operands.file;
     for (double& slots : units_.load_store.spec.path_slots) slots = costs::slots_beside_others(slots, file);
@@ -217,7 +224,7 @@ void SassEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double 
     warp.state.start(state, warp.in_block, lanes);
     warp.paths.start(lanes);
     warp.barriers.start(now);
-    warp.stored = 0;
+    warp.stored = warp.shared_stored = 0;
     warp.memory_done = warp.copies_done = warp.bulk_read = warp.bulk_done = now;
     warp.waits_for_phase = false;
     warp.turn = 0;
@@ -269,7 +276,8 @@ void SassEngine::prepare(Warp& warp, double now) {
     double when = std::max(warp.hold, warp.gap);
     wait.fetched = when;
     if (needs.constant != costs::kNoConstant)
-        wait.constants = when = constant_operands_[scheduler.sm].there(needs.constant, when);
+        wait.constants = when =
+            constant_operands_[warp.scheduler].there(needs.constant, constants_free_[gpc_of_[scheduler.sm]], when);
     if (needs.wait != 0) when = warp.barriers.released(needs.wait, needs.on_cores, when);
     wait.producer = when > std::max(wait.fetched, wait.constants) ? warp.barriers.last_of(needs.wait, needs.on_cores)
                                                                   : costs::kNoProducer;
@@ -354,6 +362,11 @@ void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint
         case SassKind::copy_barrier: return complete(warp, at, now, warp.copies_done);
         case SassKind::wait: return wait_for_barriers(warp, step, now);
         case SassKind::fence: return wait_at_fence(warp, needs_[at].fence, now);
+        case SassKind::view: {
+            const double end = std::max(now, warp.shared_stored) + fence_spec_.view;
+            return complete(warp, at, end, end);
+        }
+        case SassKind::map: return fetch_map(warp, step, now);
         case SassKind::errors: warp.hold = std::max(warp.hold, now + fence_spec_.errors); return;
         case SassKind::sleep: {
             // The phase that the warp asked for ends this sleep, and its time is the most that it may take. Here the

@@ -34,9 +34,6 @@ AccessKind access_named(sass::Access access) {
     return AccessKind::load;
 }
 
-/// A check may leave its result unused, so that this does not show an arrival.
-bool asks_for_phase(const machine_code::Step& step) { return step.instruction.has(Modifier::try_wait); }
-
 bool accesses_barrier(const machine_code::Step& step) {
     return step.instruction.form->facts->what == sass::Class::shared_barrier;
 }
@@ -100,9 +97,11 @@ void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, d
         warp.memory_done = std::max(warp.memory_done, written);
     else
         warp.stored = std::max(warp.stored, written);
+    if (instruction.kind == AccessKind::store && instruction.space == Space::shared)
+        warp.shared_stored = std::max(warp.shared_stored, written);
     const bool uses_barrier = accesses_barrier(step);
     if (uses_barrier) {
-        if (asks_for_phase(step)) written += units_.bulk_copies.spec.check;
+        if (machine_code::checks_phase(step)) written += units_.bulk_copies.spec.check;
         written = std::max(written, use_barrier(warp, step, mask, now));
     }
     // The operands are read when the last transaction has left.
@@ -112,7 +111,7 @@ void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, d
     if (!uses_barrier) return;
     if (machine_code::tries_to_wait(step))
         wait_for_phase(warp, at, mask);
-    else if (!asks_for_phase(step)) {
+    else if (!machine_code::checks_phase(step)) {
         // A check of a waiting warp of this block leaves what it reaches in the same place.
         const auto reached = warp.state.block->reached;
         for_lanes(mask, [&](int lane) { check_waiters(reached[static_cast<std::size_t>(lane)]->resident, now); });
@@ -138,7 +137,7 @@ void SassEngine::access_constant(Warp& warp, const Step& step, std::size_t at, s
 double SassEngine::use_barrier(Warp& warp, const Step& step, std::uint32_t mask, double now) {
     const machine_code::BlockState& state = *warp.state.block;
     double when = now;
-    const bool checks = asks_for_phase(step);
+    const bool checks = machine_code::checks_phase(step);
     if (checks) mask &= warp.state.holds(step.predicate_out[0]);
     for_lanes(mask, [&](int lane) {
         const auto l = static_cast<std::size_t>(lane);

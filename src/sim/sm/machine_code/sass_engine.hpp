@@ -36,6 +36,8 @@ enum class SassKind : std::uint8_t {
     bulk_group,    ///< UTMACMDFLUSH
     texture,       ///< TEX, TLD, TLD4
     fence,         ///< MEMBAR: waits for the warp's accesses to memory
+    view,          ///< FENCE.VIEW.ASYNC.S: shows stores to shared memory to asynchronous copies
+    map,           ///< UTMACCTL: fetches a tensor map
     errors,        ///< ERRBAR: waits for the errors of accesses before a fence
     wait,          ///< DEPBAR
     sleep,
@@ -118,6 +120,7 @@ private:
         DependenceBarriers barriers;
         double memory_done = 0;           ///< completion of all accesses to memory so far, for fences
         double stored = 0;                ///< the last store to global memory has left the SM; 0: there is none
+        double shared_stored = 0;         ///< the last store to shared memory has been performed
         double copies_done = 0;           ///< completion of all LDGSTS so far
         double bulk_read = 0;             ///< the sources of all bulk copies to global memory so far have been read
         double bulk_done = 0;             ///< these copies have completed
@@ -176,6 +179,7 @@ private:
         std::uint32_t mask = 0;
     };
     void copy_bulk(Warp& warp, std::size_t at, double now);
+    void fetch_map(const Warp& warp, const Step& step, double now);
     void wait_for_phase(Warp& warp, std::size_t at, std::uint32_t mask);
     void check_waiters(std::uint32_t block, double now);
 
@@ -214,7 +218,9 @@ private:
     std::vector<machine_code::WaitWatch> watches_;  ///< by block; empty where no code looks at what other blocks do
     std::deque<machine_code::ClusterState> clusters_;
     std::unordered_map<std::uint64_t, machine_code::ClusterState*> cluster_of_;  ///< by number in the grid
-    std::vector<costs::ConstantOperands> constant_operands_;                     ///< by SM
+    std::vector<costs::ConstantOperands> constant_operands_;                     ///< by scheduler
+    std::vector<double> constants_free_;  ///< by GPC: when its cache of constants can give the next line
+    std::vector<std::uint32_t> gpc_of_;   ///< by SM
     costs::FenceSpec fence_spec_;
     std::vector<double> between_free_;  ///< by SM: when it can send or ask for more of other blocks' shared memory
     std::vector<double> arrival_free_;  ///< by SM: when another warp can arrive at the barrier of its cluster
