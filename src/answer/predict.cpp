@@ -146,8 +146,8 @@ Answer simulated_instead(const launch::Launch& launch, const Gpu& gpu, const lau
             answer.warnings.begin(),
             fmt::format("simulated, not predicted: {}. A prediction from sampled blocks does not know "
                         "how long they wait or what they do. The time between two looks at memory may "
-                        "differ from the GPU's, so that waits may be off by a factor of 2",
-                        dependent.why()));
+                        "differ from the GPU's, so that waits may be off by a factor of {:.2g}",
+                        dependent.why(), worst_factor("dependent", Method::predict, answer.gpu)));
         return answer;
     } catch (const sim::InstructionLimitError&) {
         throw InputError(

@@ -5,6 +5,7 @@
 #include "answer/rates.hpp"
 #include "costs/atomic_units.hpp"
 #include "launch/profile/decisive_content.hpp"
+#include "predict/launch/doubts.hpp"
 #include "sass/code.hpp"
 #include "sass/cubin.hpp"
 #include "sim/machine_code/program.hpp"
@@ -83,20 +84,17 @@ void add_atomic_remarks(Answer& answer, const sim::Counters& counters, const mac
             100 * failed));
 }
 
-/// Share of the stores that write sectors in part, from which on a simulation warns. A few of them, at the edges of
-/// arrays, change no launch's time by a tenth. The factor is how far off such launches were on an H200
-/// (`hostile/odd_strides` and `hostile/scattered_writes` of suites/own.json). Fewer stores of an SM hardly take time.
-constexpr double kPartialShare = 0.25, kPartialFactor = 2.5;
+/// Fewer stores of an SM hardly take time.
 constexpr std::uint64_t kFewStores = 64;
 
 void add_partial_stores(Answer& answer, const sim::Counters& counters, const machine::Machine& machine) {
     const auto sms = static_cast<std::uint64_t>(machine.topology.sms.value_or(1));
     const auto stores = static_cast<double>(counters.stores), partial = static_cast<double>(counters.partial_stores);
-    if (counters.stores < kFewStores * sms || partial < kPartialShare * stores) return;
+    if (counters.stores < kFewStores * sms || partial < predict::kPartialShare * stores) return;
     answer.warnings.push_back(
         fmt::format("{:.0f}% of the stores write sectors in part, whose cost was measured in long streams: the "
                     "simulation may be up to {} times off",
-                    100 * partial / stores, kPartialFactor));
+                    100 * partial / stores, predict::kPartialFactor));
 }
 
 void add_waits(Answer& answer, const sim::Counters& counters) {

@@ -1,6 +1,7 @@
 // Constants that instructions have as operands.
 #pragma once
 
+#include "costs/calendar.hpp"
 #include "machine/cache_scope.hpp"
 #include "machine/machine.hpp"
 
@@ -30,8 +31,11 @@ inline constexpr std::uint32_t kNoConstant = std::numeric_limits<std::uint32_t>:
 struct ConstantSpec {
     double first = 0;     ///< cycles that an instruction waits for a line that its scheduler has not read yet
     double interval = 0;  ///< cycles between two such lines from the cache that several SMs share
-    /// As many where no cache of constants is described. GPUs that were measured have lines of 64 bytes.
+    /// Bytes of a line of the first cache of constants. Where none is described, those of the GPUs that were measured.
     std::uint32_t line_bytes = 64;
+
+    /// The same where no other scheduler reads constants.
+    [[nodiscard]] ConstantSpec alone() const { return {.first = first, .line_bytes = line_bytes}; }
 };
 [[nodiscard]] inline ConstantSpec constant_spec_of(const machine::Machine& machine) {
     ConstantSpec spec;
@@ -39,31 +43,37 @@ struct ConstantSpec {
         spec.first = static_cast<double>(found->second.latency.value_or(0));
     if (const auto* const cache = machine::near_cache(machine, "constant"); cache != nullptr && cache->line)
         spec.line_bytes = static_cast<std::uint32_t>(std::max<std::int64_t>(1, *cache->line));
-    const auto path = machine.paths.find("constant");
-    if (path == machine.paths.end()) return spec;
-    const auto caches = path->second.caches.value_or({});
+    const auto caches = machine::caches_on(machine, "constant");
     if (caches.size() < 2) return spec;
     const auto behind = machine.caches.find(caches[1]);
-    const double rate = behind == machine.caches.end() ? 0 : behind->second.bytes_per_cycle.value_or(0);
-    if (rate > 0) spec.interval = static_cast<double>(spec.line_bytes) / rate;
+    if (behind == machine.caches.end() || machine::is_shared_by_all(caches[1], behind->second)) return spec;
+    if (const double rate = behind->second.bytes_per_cycle.value_or(0); rate > 0)
+        spec.interval = static_cast<double>(spec.line_bytes) / rate;
     return spec;
 }
+
+/// The way from the cache of constants that the SMs of a GPC share.
+class ConstantPort {
+public:
+    /// When a line that is asked for at `now` can pass, which takes `cycles`.
+    [[nodiscard]] double reserve(double now, double cycles) { return calendar_.reserve(now, cycles); }
+
+private:
+    static constexpr std::uint32_t kSlots = 256;  ///< instructions that wait for their code ask 4,000 cycles ahead
+    Calendar calendar_{kSlots};
+};
 
 /// Lines that a scheduler has read. All of a kernel's operands are taken to fit.
 class ConstantOperands {
 public:
     explicit ConstantOperands(const ConstantSpec& spec = {}) : spec_(spec) {}
-    /// When an instruction that is there at `now` has the constant of this place. The shared cache can give the next
-    /// line at `free`.
-    [[nodiscard]] double there(std::uint32_t place, double& free, double now) {
+    /// When an instruction that is there at `now` has the constant of this place.
+    [[nodiscard]] double there(std::uint32_t place, ConstantPort& port, double now) {
         if (place == kNoConstant || spec_.first == 0) return now;
         const std::size_t line = place / spec_.line_bytes;
         if (line >= ready_.size()) ready_.resize(line + 1, kNever);
-        if (ready_[line] == kNever) {
-            const double given = std::max(now, free);
-            free = given + spec_.interval;
-            ready_[line] = given + spec_.first;
-        }
+        if (ready_[line] == kNever)
+            ready_[line] = (spec_.interval > 0 ? port.reserve(now, spec_.interval) : now) + spec_.first;
         return std::max(now, ready_[line]);
     }
 

@@ -48,7 +48,28 @@ struct Refresh {
     double interval = 0;  ///< cycles from one refresh of a part to the next; 0: not described
     double time = 0;      ///< cycles that one takes
 
-    /// Cycles that a read waits in the mean, which measured latencies include.
+    /// Cycles by which these waits raise the median of reads whose latencies otherwise lie evenly within `spread`
+    /// cycles.
+    [[nodiscard]] double median_wait(double spread) const {
+        if (interval <= 0) return 0;
+        const double half = spread / 2, waiting = std::min(1.0, time / interval);
+        // Of reads that do not wait, counted from the middle of the spread: the share below x, and its integral.
+        const auto below = [&](double x) {
+            return spread > 0 ? std::clamp((x + half) / spread, 0.0, 1.0) : (x >= 0 ? 1.0 : 0.0);
+        };
+        const auto integral = [&](double x) {
+            return x <= -half ? 0 : x >= half ? x : (x + half) * (x + half) / (2 * spread);
+        };
+        double low = -half, high = half + time;
+        for (int i = 0; i < 50; ++i) {
+            const double middle = (low + high) / 2;
+            const double share =
+                (1 - waiting) * below(middle) + waiting * (integral(middle) - integral(middle - time)) / time;
+            (share < 0.5 ? low : high) = middle;
+        }
+        return high;
+    }
+    /// Cycles that a read waits in the mean.
     [[nodiscard]] double mean_wait() const { return interval > 0 ? time * time / (2 * interval) : 0; }
     /// The square of the cycles by which these waits differ from their mean.
     [[nodiscard]] double variance() const {
@@ -90,6 +111,17 @@ struct Refresh {
     const auto extra = static_cast<double>(path.memory_far_extra.value_or(0));
     // Half of the lines are extra / 2 beyond the mean.
     return std::sqrt(std::max(0.0, all * all - 3 * extra * extra - 12 * refresh.variance()));
+}
+
+/// Cycles of waiting for refreshes in a described latency, which is the median of single reads.
+[[nodiscard]] inline double refresh_wait_of(const Path& path, const Refresh& refresh) {
+    double spread = 0;
+    if (path.memory_latency_line_range && path.memory_latency_line_range.value.size() == 2) {
+        const auto all =
+            static_cast<double>(path.memory_latency_line_range.value[1] - path.memory_latency_line_range.value[0]);
+        spread = std::sqrt(std::max(0.0, all * all - 12 * refresh.variance()));
+    }
+    return refresh.median_wait(spread);
 }
 
 /// Where a line lies between the nearest (-0.5) and the farthest one (0.5) of its partition, in a memory whose channels

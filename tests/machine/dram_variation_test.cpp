@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace gputomo::machine {
 namespace {
@@ -68,6 +69,20 @@ TEST(Refresh, WaitsEndTogetherAndHaveTheDescribedMean) {
         if (wait <= 50) continue;
         EXPECT_NEAR(refresh.wait(512 + 128, now + 40), wait - 40, 1e-6) << "a line of the same part";
     }
+}
+
+TEST(Refresh, MedianOfReadsRisesByLessThanTheirMean) {
+    const Refresh refresh{.interval = 3813, .time = 553};
+    for (const double spread : {0.0, 20.0, 300.0, 2000.0}) {
+        std::vector<double> reads;
+        for (int i = 0; i < 100'000; ++i)
+            reads.push_back(spread * (i % 1000 - 499.5) / 1000 +
+                            refresh.wait(static_cast<std::uint64_t>(i) * 4096, i * 1.37));
+        std::ranges::nth_element(reads, reads.begin() + 50'000);
+        EXPECT_NEAR(refresh.median_wait(spread), reads[50'000], 0.01 * spread + 0.5) << spread;
+        EXPECT_LT(refresh.median_wait(spread), refresh.mean_wait() + 0.5);
+    }
+    EXPECT_EQ(Refresh{}.median_wait(300), 0);
 }
 
 TEST(Refresh, LatenciesOfLinesDifferByLessWhereRefreshesAreKnown) {

@@ -290,41 +290,50 @@ TEST(SmTimeline, FirstInstructionWithALineOfConstantsWaitsForIt) {
     Kernel kernel({{.constant = 512, .stall = 1}, {.constant = 512, .stall = 1}, {.stall = 1}}, 1, 1);
     EXPECT_THAT(kernel.run().cycles, DoubleEq(2));
     SmRates described = rates();
-    described.constant_operands = costs::ConstantOperands({.first = 62});
+    described.constants_read = {.first = 62};
     EXPECT_THAT(kernel.run(described).cycles, DoubleEq(62 + 2));
 }
 
 TEST(ConstantOperands, LineIsThatOfTheFirstCacheOfConstants) {
     machine::Machine machine;
     machine.operations["ld.const:operand"].latency.set(62);
-    double free = 0;
+    costs::ConstantPort port;
     costs::ConstantOperands assumed(costs::constant_spec_of(machine));
-    EXPECT_EQ(assumed.there(512, free, 0), 62);
-    EXPECT_EQ(assumed.there(512 + 60, free, 100), 100) << "of the same line of 64 bytes";
-    EXPECT_EQ(assumed.there(512 + 64, free, 100), 162);
+    EXPECT_EQ(assumed.there(512, port, 0), 62);
+    EXPECT_EQ(assumed.there(512 + 60, port, 100), 100) << "of the same line of 64 bytes";
+    EXPECT_EQ(assumed.there(512 + 64, port, 100), 162);
     machine.paths["constant"].caches.set({"constant_l1"});
     machine.caches["constant_l1"].line.set(32);
     costs::ConstantOperands described(costs::constant_spec_of(machine));
-    EXPECT_EQ(described.there(512, free, 0), 62);
-    EXPECT_EQ(described.there(512 + 28, free, 100), 100);
-    EXPECT_EQ(described.there(512 + 32, free, 100), 162);
-    EXPECT_EQ(described.there(costs::kNoConstant, free, 100), 100);
+    EXPECT_EQ(described.there(512, port, 0), 62);
+    EXPECT_EQ(described.there(512 + 28, port, 100), 100);
+    EXPECT_EQ(described.there(512 + 32, port, 100), 162);
+    EXPECT_EQ(described.there(costs::kNoConstant, port, 100), 100);
 }
 
 TEST(SmTimeline, SchedulersReadConstantsOneAfterTheOther) {
     Kernel kernel({{.constant = 512, .stall = 1}, {.stall = 1}}, 1, 4);
     SmRates described = rates();
-    described.constant_operands = costs::ConstantOperands({.first = 60});
+    described.constants_read = {.first = 60};
     const double at_once = kernel.run(described).cycles;
-    described.constant_operands = costs::ConstantOperands({.first = 60, .interval = 20});
+    described.constants_read = {.first = 60, .interval = 20};
     EXPECT_THAT(kernel.run(described).cycles - at_once, DoubleEq(20)) << "there are two schedulers";
 }
 
 TEST(SmTimeline, AFenceForBulkCopiesWaitsForStoresToSharedMemory) {
     launch::ProfiledStep fence{.latency = 30, .stall = 1, .written = 0};
     fence.shows_stores = true;
-    Kernel kernel({fence, {.stall = 1, .waits = 1}}, 1, 1);
-    EXPECT_THAT(kernel.run().cycles, DoubleEq(30));
+    const launch::ProfiledStep after{.stall = 1, .waits = 1};
+    EXPECT_THAT(Kernel({fence, after}, 1, 1).run().cycles, DoubleEq(30));
+    const auto behind = [&](launch::AccessKind kind) {
+        Kernel kernel({{.kind = launch::StepKind::shared, .stall = 1}, fence, after}, 1, 1);
+        auto& trace = kernel.blocks.front();
+        trace.accesses.push_back({.kind = kind, .bank_cycles = 8, .bank_latency = 40});
+        trace.warps.front().front().access = 0;
+        return kernel.run().cycles;
+    };
+    EXPECT_THAT(behind(launch::AccessKind::store), DoubleEq(40 + 30)) << "when the banks have taken it";
+    EXPECT_THAT(behind(launch::AccessKind::load), DoubleEq(1 + 30));
 }
 
 TEST(SmTimeline, StoresComeBeforeDataThatDramIsStillReading) {

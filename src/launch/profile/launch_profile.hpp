@@ -43,7 +43,7 @@ struct ProfiledStep {
     double latency = 0;   ///< cycles to the result, of what is no memory access
     double slots = 1;     ///< issue slots
     costs::OperandReads reads{};
-    bool shows_stores = false;  ///< FENCE.VIEW.ASYNC.S: waits for the warp's stores to shared memory
+    bool shows_stores = false;                    ///< FENCE.VIEW.ASYNC.S: waits for the warp's stores to shared memory
     std::uint32_t constant = costs::kNoConstant;  ///< place of its constant operand
     bool goes_on = false;                         ///< its warp is the first to issue in the next cycle
     bool queues = false;                   ///< it waits for its unit after it has issued: a product of a warp group

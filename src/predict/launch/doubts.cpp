@@ -42,9 +42,6 @@ constexpr double kBroughtByOthers = 0.7;
 /// Share of lines of local memory among all lines, and how far off such launches were on an H200. The worst one calls
 /// functions through pointers (`hostile/indirect_calls` of suites/own.json).
 constexpr double kLocalShare = 0.1, kLocalFactor = 1.6;
-/// Share of stored lines that are written in part, and how far off they were on an H200 (`hostile/odd_strides` and
-/// `hostile/scattered_writes` of suites/own.json).
-constexpr double kPartialShare = 0.25, kPartialFactor = 2.5;
 /// Share of the time for which stores to lines on their way from DRAM block parts of the L2. From this share on, the
 /// time of a launch is uncertain. The factor is how far off such launches were on an H200.
 constexpr double kFillingShare = 0.1, kFillingFactor = 2.1;

@@ -11,6 +11,11 @@
 
 namespace gputomo::predict {
 
+/// Share of stores that write sectors in part, from which on answers warn. A few of them, at the edges of arrays,
+/// change no launch's time by a tenth. The factor is how far off such launches were on an H200 (`hostile/odd_strides`
+/// and `hostile/scattered_writes` of suites/own.json).
+inline constexpr double kPartialShare = 0.25, kPartialFactor = 2.5;
+
 /// The launch as it was predicted, without its warnings.
 struct PredictedLaunch {
     const launch::LaunchProfile& profile;

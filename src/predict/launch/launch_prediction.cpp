@@ -230,8 +230,8 @@ private:
     }
 
     /// Cycles of all blocks of an SM. Each that was not recorded takes as long as a recorded one of the second half.
-    /// Half a wave runs with fewer warps than the SM holds, and does not tell how long its other half takes. Where no
-    /// more than a wave was recorded, the others take as long as those of the whole wave.
+    /// Half a wave runs with fewer warps than the SM holds, and does not tell how long its other half takes. Where
+    /// fewer than two waves were recorded, the others take as long as the recorded ones in the mean.
     double of_all(double cycles, std::span<const launch::BlockTrace> blocks, const Shares& shares,
                   double sm_blocks) const {
         const std::size_t half = blocks.size() / 2;

@@ -47,8 +47,8 @@ void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t s
     const auto path = machine.paths.find("global");
     if (path == machine.paths.end()) throw InputError(fmt::format("{}: paths.global: missing; expected it", origin));
     rates.refresh = machine::refresh_of(machine.memory, 1000 * rates.clock_ghz);
-    rates.memory_latency =
-        needed(path->second.memory_latency, "paths.global.memory_latency", origin) - rates.refresh.mean_wait();
+    rates.memory_latency = needed(path->second.memory_latency, "paths.global.memory_latency", origin) -
+                           machine::refresh_wait_of(path->second, rates.refresh);
     rates.memory_line_range = machine::line_range(path->second, rates.refresh);
     rates.access_slots = costs::slots_beside_others(path->second.issue_slots.value_or(1), rates.registers);
     if (const auto* const l1 = machine::near_cache(machine, "global"); l1 != nullptr && l1->latency) {
@@ -151,7 +151,7 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     add_cold_start(rates, machine);
     rates.bulk = costs::bulk_spec_of(machine);
     rates.fences = costs::fence_spec_of(machine);
-    rates.constant_operands = costs::ConstantOperands(costs::constant_spec_of(machine));
+    rates.constants_read = costs::constant_spec_of(machine);
     return rates;
 }
 

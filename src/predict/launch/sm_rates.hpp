@@ -73,7 +73,7 @@ struct SmRates {
     double texture_latency = 0;  ///< to data in the first cache of the path
     double constant_latency = 0, barrier_latency = 0, branch_latency = 0;
     ReadOnlyRates code, constants;
-    costs::ConstantOperands constant_operands;  ///< none has been read
+    costs::ConstantSpec constants_read;  ///< constants that are operands
     costs::BulkSpec bulk;
     costs::FenceSpec fences;
     std::vector<TlbRate> tlbs;     ///< nearest first

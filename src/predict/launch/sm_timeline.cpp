@@ -28,7 +28,9 @@ public:
           memory_(rates, shares_, profile.partial_store, timeline_),
           code_(rates.code, static_cast<std::size_t>(rates.schedulers), scale_),
           constants_(rates.constants, static_cast<std::size_t>(rates.schedulers), scale_),
-          constant_operands_(static_cast<std::size_t>(rates.schedulers), rates.constant_operands),
+          constant_operands_(
+              static_cast<std::size_t>(rates.schedulers),
+              costs::ConstantOperands(shares.contention ? rates.constants_read : rates.constants_read.alone())),
           issue_(static_cast<std::size_t>(rates.schedulers)),
           ports_(issue_.size(), costs::RegisterPorts(rates.registers)),
           shared_queue_(rates.shared_queue, issue_.size()),
@@ -56,7 +58,7 @@ public:
         }
         // Stores and atomics that left the SM have to arrive.
         timeline_.cycles = std::max({timeline_.cycles, scale_ * memory_.stores_end(), scale_ * memory_.atomics_end()});
-        const double loads = timeline_.l1_bytes > 0 ? rates_.load_drain : 0;
+        const double loads = timeline_.l1_bytes > 0 || memory_.atomics_end() > 0 ? rates_.load_drain : 0;
         const double stores = memory_.stores_end() > 0 ? rates_.store_drain : 0;
         timeline_.cycles += std::max(loads, stores);
         fill_busy();
@@ -193,8 +195,7 @@ private:
         warp.waited.held = warp.hold;
         fetch(warp);
         const launch::ProfiledStep& step = profile_.steps[warp.event().step];
-        warp.waited.constants =
-            constant_operands_[warp.scheduler].there(step.constant, constants_free_, warp.hold);
+        warp.waited.constants = constant_operands_[warp.scheduler].there(step.constant, constant_port_, warp.hold);
         const double when = warp.ready(step);
         // Accesses keep the order of time, because all schedulers share what serves them.
         if (!preferred_ && warp.goes_on && when <= warp.issued + rates_.issue_interval &&
@@ -359,8 +360,6 @@ private:
         } else if (event.access != launch::kNoAccess) {
             access(warp, step, event, at, read, written);
         }
-        if (step.kind == launch::StepKind::shared && step.written == launch::kNoDependence)
-            warp.shared_stored = std::max(warp.shared_stored, written);
         if (warp.copies_done > 0 && step.kind == launch::StepKind::shared)
             arrives = std::max(arrives, step.text.starts_with("ARRIVES") ? warp.copies_done : 0);
         if (!use_phases(index, event.step, arrives, read, written)) return;
@@ -404,6 +403,7 @@ private:
                 shared_queue_.note(warp.scheduler, access.kind == launch::AccessKind::load, at, start);
             read = std::max(read, start);
             done = start + static_cast<double>(access.bank_latency);
+            if (access.kind == launch::AccessKind::store) warp.shared_stored = std::max(warp.shared_stored, done);
             first_word = done - static_cast<double>(access.conflict);
         }
         const std::span lines(trace.lines.data() + access.first, access.lines);
@@ -499,7 +499,7 @@ private:
     SmMemory memory_;
     ReadOnlyPath code_, constants_;
     std::vector<costs::ConstantOperands> constant_operands_;  ///< by scheduler
-    double constants_free_ = 0;                               ///< when the cache behind them can give the next line
+    costs::ConstantPort constant_port_;                       ///< of the cache behind them
     std::vector<Server> issue_;
     std::vector<costs::RegisterPorts> ports_;  ///< by scheduler
     costs::SharedQueue shared_queue_;

@@ -241,11 +241,11 @@ void Builder::build_path(std::size_t kind) {
     path.memory_latency =
         placement_.spread(*from.memory_latency, from.memory_latency_range, where + ".memory_latency_range");
     const machine::Refresh refresh = refresh_of(machine_);
-    if (refresh.mean_wait() >= static_cast<double>(*from.memory_latency))
-        reject(
-            where + ".memory_latency", fmt::format("found {}", *from.memory_latency),
-            fmt::format("more than the {:.0f} cycles that loads wait for refreshes in the mean", refresh.mean_wait()));
-    for (double& latency : path.memory_latency) latency -= refresh.mean_wait();
+    const double waits = machine::refresh_wait_of(from, refresh);
+    if (waits >= static_cast<double>(*from.memory_latency))
+        reject(where + ".memory_latency", fmt::format("found {}", *from.memory_latency),
+               fmt::format("more than the {:.0f} cycles of it that loads wait for refreshes", waits));
+    for (double& latency : path.memory_latency) latency -= waits;
     path.line_range = checked_line_range(from, refresh, where);
     if (!cache_keys.empty() && path.caches.back()->scope == Scope::gpu)
         path.far = machine::far_memory(from, machine_.caches.at(cache_keys.back()));

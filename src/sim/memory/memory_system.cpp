@@ -133,7 +133,7 @@ void MemoryModel::preload(PathKind kind, std::uint64_t address, std::uint64_t by
             const double when = at > address ? arrival.of(at - address) : 0;
             if (when == 0 || found.missing == 0 || found.line == nullptr) continue;
             found.line->pending = sectors;
-            found.line->ready = when;
+            found.line->ready = base_ + when;
             found.line->brought = true;
         }
 }

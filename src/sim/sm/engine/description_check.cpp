@@ -131,6 +131,10 @@ void check_description(const machine::Machine& machine) {
     if (machine.launch.store_drain) (void)need_rate(machine.launch.store_drain, "launch.store_drain");
     if (machine.launch.code_prefetch && *machine.launch.code_prefetch != 0)
         (void)need_count(machine.launch.code_prefetch, "launch.code_prefetch");
+    if (machine.launch.code_prefetch_ready && *machine.launch.code_prefetch_ready != 0)
+        (void)need_count(machine.launch.code_prefetch_ready, "launch.code_prefetch_ready");
+    if (machine.launch.code_prefetch_rate)
+        (void)need_rate(machine.launch.code_prefetch_rate, "launch.code_prefetch_rate");
     check_clock(machine);
     check_topology(machine.topology);
     check_issue(machine.issue);

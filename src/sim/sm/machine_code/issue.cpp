@@ -146,7 +146,7 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
                               costs::ConstantOperands(costs::constant_spec_of(setup.machine)));
     gpc_of_ = machine::gpcs_of_sms(setup.machine.topology);
     gpc_of_.resize(static_cast<std::size_t>(facts_.sms));
-    constants_free_.assign(gpc_of_.size(), 0);
+    constant_ports_.resize(gpc_of_.size());
     for (auto* const free : {&between_free_, &arrival_free_}) free->assign(static_cast<std::size_t>(facts_.sms), 0.0);
     const auto& file = units_.operands.file;
     for (double& slots : units_.load_store.spec.path_slots) slots = costs::slots_beside_others(slots, file);
@@ -277,7 +277,7 @@ void SassEngine::prepare(Warp& warp, double now) {
     wait.fetched = when;
     if (needs.constant != costs::kNoConstant)
         wait.constants = when =
-            constant_operands_[warp.scheduler].there(needs.constant, constants_free_[gpc_of_[scheduler.sm]], when);
+            constant_operands_[warp.scheduler].there(needs.constant, constant_ports_[gpc_of_[scheduler.sm]], when);
     if (needs.wait != 0) when = warp.barriers.released(needs.wait, needs.on_cores, when);
     wait.producer = when > std::max(wait.fetched, wait.constants) ? warp.barriers.last_of(needs.wait, needs.on_cores)
                                                                   : costs::kNoProducer;

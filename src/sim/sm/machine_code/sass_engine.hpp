@@ -219,8 +219,8 @@ private:
     std::deque<machine_code::ClusterState> clusters_;
     std::unordered_map<std::uint64_t, machine_code::ClusterState*> cluster_of_;  ///< by number in the grid
     std::vector<costs::ConstantOperands> constant_operands_;                     ///< by scheduler
-    std::vector<double> constants_free_;  ///< by GPC: when its cache of constants can give the next line
-    std::vector<std::uint32_t> gpc_of_;   ///< by SM
+    std::vector<costs::ConstantPort> constant_ports_;                            ///< by GPC
+    std::vector<std::uint32_t> gpc_of_;                                          ///< by SM
     costs::FenceSpec fence_spec_;
     std::vector<double> between_free_;  ///< by SM: when it can send or ask for more of other blocks' shared memory
     std::vector<double> arrival_free_;  ///< by SM: when another warp can arrive at the barrier of its cluster
