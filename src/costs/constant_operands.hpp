@@ -34,7 +34,7 @@ struct ConstantSpec {
     /// Bytes of a line of the first cache of constants. Where none is described, those of the GPUs that were measured.
     std::uint32_t line_bytes = 64;
 
-    /// The same where no other scheduler reads constants.
+    /// What a scheduler waits for that shares the cache with no other one.
     [[nodiscard]] ConstantSpec alone() const { return {.first = first, .line_bytes = line_bytes}; }
 };
 [[nodiscard]] inline ConstantSpec constant_spec_of(const machine::Machine& machine) {

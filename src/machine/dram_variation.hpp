@@ -53,7 +53,7 @@ struct Refresh {
     [[nodiscard]] double median_wait(double spread) const {
         if (interval <= 0) return 0;
         const double half = spread / 2, waiting = std::min(1.0, time / interval);
-        // Of reads that do not wait, counted from the middle of the spread: the share below x, and its integral.
+        // The share of reads without waits that lies below x, and its integral. x is 0 in the middle of the spread.
         const auto below = [&](double x) {
             return spread > 0 ? std::clamp((x + half) / spread, 0.0, 1.0) : (x >= 0 ? 1.0 : 0.0);
         };
