@@ -36,10 +36,14 @@ private:
     const nlohmann::json& row_;
 };
 
+const nlohmann::json& published_tables() {
+    static const auto published = nlohmann::json::parse(published_accuracy());
+    return published.at("tables");
+}
+
 std::vector<PublishedError> read_published() {
     std::vector<PublishedError> rows;
-    const auto published = nlohmann::json::parse(published_accuracy());
-    for (const auto& table : published.at("tables")) {
+    for (const auto& table : published_tables()) {
         if (!table.contains("gpu")) continue;
         for (const auto& row : table.at("rows")) {
             const Cells cell(table, row);
@@ -69,9 +73,8 @@ std::optional<Interval> interval_of(double cycles, Method method, std::string_vi
 }
 
 double worst_factor(std::string_view class_of_kernels, Method method, std::string_view gpu) {
-    const auto published = nlohmann::json::parse(published_accuracy());
     double worst = 1;
-    for (const auto& table : published.at("tables")) {
+    for (const auto& table : published_tables()) {
         if (!table.contains("own_gpu")) continue;
         for (const auto& row : table.at("rows")) {
             const Cells cell(table, row);

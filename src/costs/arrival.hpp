@@ -1,6 +1,8 @@
 // When the bytes arrive that a launch brings near the SMs before its first block asks for them.
 #pragma once
 
+#include "machine/chip.hpp"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -15,5 +17,11 @@ struct Arrival {
         return rate > 0 ? std::max(0.0, (static_cast<double>(offset) - ready) / rate) : 0;
     }
 };
+
+/// When the code arrives that a launch brings.
+[[nodiscard]] inline Arrival code_arrival_of(const machine::LaunchCost& launch) {
+    return {.ready = static_cast<double>(launch.code_prefetch_ready.value_or(0)),
+            .rate = launch.code_prefetch_rate.value_or(0)};
+}
 
 }  // namespace gputomo::costs

@@ -100,28 +100,27 @@ struct Refresh {
     return (piece ^ (piece >> 5) ^ (piece >> 11)) % partitions;
 }
 
-/// Cycles between the latencies of the nearest and the farthest line of one partition; 0 where
-/// memory_latency_line_range is not described as a pair. The described range includes the cycles that another partition
-/// adds, and waits for refreshes. Its square is twelve times the variance of latencies that are equally likely, and
-/// variances add up.
-[[nodiscard]] inline double line_range(const Path& path, const Refresh& refresh = {}) {
+/// The square of the described range of latencies, less what refreshes add to it; 0 where memory_latency_line_range is
+/// not described as a pair. The square of a range is twelve times the variance of latencies that are equally likely,
+/// and variances add up.
+[[nodiscard]] inline double squared_range_of(const Path& path, const Refresh& refresh) {
     if (!path.memory_latency_line_range || path.memory_latency_line_range.value.size() != 2) return 0;
     const auto all =
         static_cast<double>(path.memory_latency_line_range.value[1] - path.memory_latency_line_range.value[0]);
+    return std::max(0.0, all * all - 12 * refresh.variance());
+}
+
+/// Cycles between the latencies of the nearest and the farthest line of one partition. The described range includes
+/// what another partition adds, and waits for refreshes.
+[[nodiscard]] inline double line_range(const Path& path, const Refresh& refresh = {}) {
     const auto extra = static_cast<double>(path.memory_far_extra.value_or(0));
     // Half of the lines are extra / 2 beyond the mean.
-    return std::sqrt(std::max(0.0, all * all - 3 * extra * extra - 12 * refresh.variance()));
+    return std::sqrt(std::max(0.0, squared_range_of(path, refresh) - 3 * extra * extra));
 }
 
 /// Cycles of waiting for refreshes in a described latency, which is the median of single reads.
 [[nodiscard]] inline double refresh_wait_of(const Path& path, const Refresh& refresh) {
-    double spread = 0;
-    if (path.memory_latency_line_range && path.memory_latency_line_range.value.size() == 2) {
-        const auto all =
-            static_cast<double>(path.memory_latency_line_range.value[1] - path.memory_latency_line_range.value[0]);
-        spread = std::sqrt(std::max(0.0, all * all - 12 * refresh.variance()));
-    }
-    return refresh.median_wait(spread);
+    return refresh.median_wait(std::sqrt(squared_range_of(path, refresh)));
 }
 
 /// Where a line lies between the nearest (-0.5) and the farthest one (0.5) of its partition, in a memory whose channels

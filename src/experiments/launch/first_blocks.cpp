@@ -2,6 +2,7 @@
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
+#include "experiments/launch/waiting.hpp"
 #include "measure/kernel/compiled_kernel.hpp"
 #include "measure/kernel/device_facts.hpp"
 #include "results/estimates.hpp"
@@ -9,7 +10,9 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
+#include <string_view>
 
 namespace gputomo::experiments {
 namespace first_blocks {
@@ -46,15 +49,7 @@ ptx::KernelBuilder starting_kernel(ptx::Target target) {
     k("st.global.u64", Mem{mine}, timer);
     k("st.global.u32", Mem{mine, 8}, k.special(SpecialRegister::smid));
     k("st.global.u32", Mem{mine, 12}, start);
-    const Reg spent = k.reg(Type::u32);
-    const Reg more = k.reg(Type::pred);
-    k.while_(
-        [&] {
-            k("sub.u32", spent, k.clock32(), start);
-            k("setp.lt.u32", more, spent, cycles);
-            return ptx::Condition(more);
-        },
-        [] {});
+    wait_since(k, start, cycles);
     return k;
 }
 
@@ -78,6 +73,35 @@ std::vector<double> gaps(const std::vector<BlockRecord>& records) {
     return all;
 }
 
+/// The smallest time between two of these that differ; 0 where none do.
+double step_of(const std::set<std::uint64_t>& times) {
+    double step = 0;
+    std::uint64_t before = times.empty() ? 0 : *times.begin();
+    for (const std::uint64_t time : times) {
+        const auto apart = static_cast<double>(time - before);
+        if (apart > 0 && (step == 0 || apart < step)) step = apart;
+        before = time;
+    }
+    return step;
+}
+
+results::Estimate between_sms(const std::vector<double>& spreads, double step, std::size_t sms, double sm_mhz) {
+    const Evidence evidence{"first_blocks: from the first to the last start of a block on each SM, by the timer",
+                            kConfidence};
+    constexpr std::string_view kLeaf = "launch.first_block_interval";
+    const double mean = std::accumulate(spreads.begin(), spreads.end(), 0.0) / static_cast<double>(spreads.size());
+    if (mean == 0) return absent(std::string(kLeaf), evidence);
+    if (mean < step || sms < 2) return undecided(std::string(kLeaf), {}, evidence);
+    return decided(std::string(kLeaf), mean * sm_mhz / 1000 / static_cast<double>(sms - 1), evidence);
+}
+
+results::Estimate on_one_sm(const std::vector<double>& gaps) {
+    const Evidence evidence{"first_blocks: median time between two starts on one SM", kConfidence};
+    constexpr std::string_view kLeaf = "launch.next_block_interval";
+    if (gaps.empty()) return undecided(std::string(kLeaf), {}, evidence);
+    return decided(std::string(kLeaf), median(gaps), evidence);
+}
+
 Outcome measure(Context& context) {
     Outcome outcome;
     auto& device = context.device;
@@ -94,43 +118,20 @@ Outcome measure(Context& context) {
     results::Trace trace{.name = "first_blocks/spread", .experiment = "first_blocks"};
     trace.columns = {{"launch", "count", {}}, {"spread", "ns", {}}};
     std::set<std::uint64_t> times;
-    double used = 0;
+    std::set<std::uint32_t> used;  // SMs of the last launch
     for (int i = 0; i < kLaunches; ++i) {
         context.progress(0.8 * i / kLaunches, "first blocks of all SMs");
         const auto records = launch(sms);
         if (i == 0) continue;
-        for (const BlockRecord& record : records) times.insert(record.timer);
-        std::set<std::uint32_t> places;
-        for (const BlockRecord& record : records) places.insert(record.sm);
-        used = static_cast<double>(places.size());
+        used.clear();
+        for (const BlockRecord& record : records) times.insert(record.timer), used.insert(record.sm);
         trace.add_row(i, spread(records));
     }
     trace.plot = {"From the first to the last start", "launch", {"spread"}, false, false};
-    const auto& spreads = trace.columns[1].values;
-    double sum = 0;
-    for (const double one : spreads) sum += one;
-    const double mean = sum / static_cast<double>(spreads.size());
-    double step = 0;
-    for (auto next = times.begin(); next != times.end(); ++next)
-        if (const auto before = next; next != times.begin())
-            if (const auto apart = static_cast<double>(*before - *std::prev(before)); step == 0 || apart < step)
-                step = apart;
-    const Evidence by_timer{"first_blocks: from the first to the last start of a block on each SM, by the timer",
-                            kConfidence};
-    const double interval = used > 1 ? mean * current_sm_mhz(device) / 1000 / (used - 1) : 0;
-    if (mean == 0)
-        outcome.estimates.push_back(absent("launch.first_block_interval", by_timer));
-    else if (mean < step || used < 2)
-        outcome.estimates.push_back(undecided("launch.first_block_interval", {}, by_timer));
-    else
-        outcome.estimates.push_back(decided("launch.first_block_interval", interval, by_timer));
+    outcome.estimates.push_back(
+        between_sms(trace.columns[1].values, step_of(times), used.size(), current_sm_mhz(device)));
     context.progress(0.9, "blocks of one SM");
-    const auto apart = gaps(launch(sms * kBlocksPerSm));
-    const Evidence on_sm{"first_blocks: median time between two starts on one SM", kConfidence};
-    if (apart.empty())
-        outcome.estimates.push_back(undecided("launch.next_block_interval", {}, on_sm));
-    else
-        outcome.estimates.push_back(decided("launch.next_block_interval", median(apart), on_sm));
+    outcome.estimates.push_back(on_one_sm(gaps(launch(sms * kBlocksPerSm))));
     outcome.traces.push_back(std::move(trace));
     return outcome;
 }

@@ -2,6 +2,7 @@
 #include "experiments/experiments.hpp"
 
 #include "experiments/clock/clock_watch.hpp"
+#include "experiments/launch/waiting.hpp"
 #include "measure/kernel/compiled_kernel.hpp"
 #include "measure/kernel/device_facts.hpp"
 #include "measure/residency/resident_blocks.hpp"
@@ -63,15 +64,7 @@ ptx::KernelBuilder block_kernel(ptx::Target target) {
     const Reg mine = k.element(records, k.special(SpecialRegister::ctaid_x), Bytes{sizeof(BlockRecord)});
     k("st.global.u32", Mem{mine}, k.special(SpecialRegister::smid));
     k("st.global.u32", Mem{mine, 4}, start);
-    const Reg spent = k.reg(Type::u32);
-    const Reg more = k.reg(Type::pred);
-    k.while_(
-        [&] {
-            k("sub.u32", spent, k.clock32(), start);
-            k("setp.lt.u32", more, spent, cycles);
-            return ptx::Condition(more);
-        },
-        [] {});
+    wait_since(k, start, cycles);
     k("st.global.u32", Mem{mine, 8}, k.clock32());
     k("st.global.u32", Mem{mine, 12}, k.clock32());
     return k;

@@ -76,8 +76,7 @@ void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t s
 void add_cold_start(SmRates& rates, const machine::Machine& machine) {
     rates.code = read_only_rates_of(machine, "instruction");
     rates.code.loaded = static_cast<std::uint64_t>(machine.launch.code_prefetch.value_or(0));
-    rates.code.arrival = {.ready = static_cast<double>(machine.launch.code_prefetch_ready.value_or(0)),
-                          .rate = machine.launch.code_prefetch_rate.value_or(0)};
+    rates.code.arrival = costs::code_arrival_of(machine.launch);
     rates.code.prefetched_lines = static_cast<std::uint64_t>(machine.instruction_supply.prefetch_lines.value_or(0));
     rates.constants = read_only_rates_of(machine, "constant");
     rates.constants.loaded = launch::kConstantBankBytes;

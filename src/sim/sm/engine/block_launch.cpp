@@ -17,8 +17,7 @@ BlockLaunchSpec block_launch_spec_of(const machine::LaunchCost& launch) {
     spec.cluster_interval = launch.cluster_interval.value_or(0);
     spec.warp_interval = launch.warp_interval.value_or(0);
     spec.code_prefetch = static_cast<std::uint64_t>(launch.code_prefetch.value_or(0));
-    spec.code_arrival = {.ready = static_cast<double>(launch.code_prefetch_ready.value_or(0)),
-                         .rate = launch.code_prefetch_rate.value_or(0)};
+    spec.code_arrival = costs::code_arrival_of(launch);
     spec.store_drain = launch.store_drain.value_or(0);
     spec.load_drain = launch.load_drain.value_or(0);
     return spec;
