@@ -42,8 +42,7 @@ void RegisterPorts::keep(const OperandReads& reads) {
     }
 }
 
-double RegisterPorts::issue(const OperandReads& reads, std::uint32_t warp, double now) {
-    if (file_.banks == 0) return now;
+double RegisterPorts::read_banks(const OperandReads& reads, std::uint32_t warp, double now) {
     if (warp != last_warp_) std::ranges::fill(kept_, kNothing);
     last_warp_ = warp;
     if (reads.count == 0) return now;

@@ -48,7 +48,9 @@ public:
         : file_(file), banks_(file.banks), kept_(OperandReads::kMost * file.banks) {}
 
     /// An instruction of `warp` that its scheduler has chosen at `now`. Returns when it issues, after bubbles.
-    double issue(const OperandReads& reads, std::uint32_t warp, double now);
+    double issue(const OperandReads& reads, std::uint32_t warp, double now) {
+        return file_.banks == 0 ? now : read_banks(reads, warp, now);
+    }
     /// Cycles for which the busiest bank has read.
     [[nodiscard]] double busy() const;
 
@@ -61,6 +63,7 @@ private:
     };
     static constexpr std::uint16_t kNothing = 0xFFFF;
 
+    double read_banks(const OperandReads& reads, std::uint32_t warp, double now);
     void count_reads(const OperandReads& reads);
     void keep(const OperandReads& reads);
     [[nodiscard]] std::uint16_t& kept(const OperandReads::Operand& operand) {

@@ -76,6 +76,11 @@ std::uint32_t f_bfind(T a) {
 std::uint64_t both_sources(const Operation& op, const LaneValues* r, int l) {
     return read<std::uint32_t>(op, r, 0, l) | (std::uint64_t{read<std::uint32_t>(op, r, 1, l)} << 32);
 }
+/// The `count` low bits are set.
+template <class T>
+T low_bits(std::uint32_t count) {
+    return count >= 8 * sizeof(T) ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << count) - 1);
+}
 template <class T>
 void bfe(const Operation& op, LaneValues* r, std::uint32_t mask) {
     constexpr std::uint32_t kBits = 8 * sizeof(T);
@@ -83,19 +88,16 @@ void bfe(const Operation& op, LaneValues* r, std::uint32_t mask) {
         const auto value = read<T>(op, r, 0, l);
         const std::uint32_t position = read<std::uint32_t>(op, r, 1, l) & 0xFF,
                             length = read<std::uint32_t>(op, r, 2, l) & 0xFF;
-        T out = 0;
+        Unsigned<T> out = 0;
         if (length != 0) {
+            const auto bits = static_cast<Unsigned<T>>(value);
             const std::uint32_t sign_at = std::min(position + length - 1, kBits - 1);
-            const bool sign = std::is_signed_v<T> && ((static_cast<Unsigned<T>>(value) >> sign_at) & 1) != 0;
-            for (std::uint32_t i = 0; i < kBits; ++i) {
-                const bool bit = i < length && position + i < kBits
-                                     ? ((static_cast<Unsigned<T>>(value) >> (position + i)) & 1) != 0
-                                     : sign;
-                out = static_cast<T>(static_cast<Unsigned<T>>(out) |
-                                     static_cast<Unsigned<T>>(static_cast<Unsigned<T>>(bit) << i));
-            }
+            const bool sign = std::is_signed_v<T> && ((bits >> sign_at) & 1) != 0;
+            const std::uint32_t count = position < kBits ? std::min(length, kBits - position) : 0;
+            const Unsigned<T> field = low_bits<Unsigned<T>>(count);
+            out = (position < kBits ? (bits >> position) & field : 0) | (sign ? ~field : 0);
         }
-        r[op.destination][l] = bits_of<T>(out);
+        r[op.destination][l] = bits_of<T>(static_cast<T>(out));
     });
 }
 template <class T>
@@ -106,9 +108,9 @@ void bfi(const Operation& op, LaneValues* r, std::uint32_t mask) {
         T base = read<T>(op, r, 1, l);
         const std::uint32_t position = read<std::uint32_t>(op, r, 2, l) & 0xFF,
                             length = read<std::uint32_t>(op, r, 3, l) & 0xFF;
-        for (std::uint32_t i = 0; i < length && position + i < kBits; ++i) {
-            const T bit = static_cast<T>(T{1} << (position + i));
-            base = ((insert >> i) & 1) != 0 ? static_cast<T>(base | bit) : static_cast<T>(base & ~bit);
+        if (position < kBits) {
+            const T field = static_cast<T>(low_bits<T>(std::min(length, kBits - position)) << position);
+            base = static_cast<T>((base & ~field) | ((insert << position) & field));
         }
         r[op.destination][l] = bits_of<T>(base);
     });

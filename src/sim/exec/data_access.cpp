@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace gputomo::sim {
 namespace {
@@ -15,13 +16,29 @@ namespace {
 using ptx::Space;
 using ptx::Type;
 
-/// Signed values are extended to the whole slot, because the register may be wider than what is loaded.
-std::uint64_t load_bits(const std::byte* from, const Operation& op) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, from, op.bytes);
-    if (!op.sign_extend) return bits;
-    const int shift = 64 - 8 * op.bytes;
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << shift) >> shift);
+/// An element of as many bytes as T. Signed values are extended to the whole slot, because the register may be wider
+/// than what is loaded.
+template <class T>
+std::uint64_t load_bits(const std::byte* from, bool sign_extend) {
+    T value{};
+    std::memcpy(&value, from, sizeof value);
+    return sign_extend ? static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::make_signed_t<T>>(value)))
+                       : static_cast<std::uint64_t>(value);
+}
+
+/// Moves one element of each lane, at `offset` in the lane's bytes. The size is known when this is compiled, because
+/// copies of other sizes are calls of memcpy().
+template <class T>
+void move_element(const WarpInstruction& instruction, const LaneData& data, LaneValues& values, std::size_t offset) {
+    const bool loads = instruction.op.kind == Kind::load, sign_extend = instruction.op.sign_extend;
+    for_lanes(instruction.mask, [&](int lane) {
+        const auto l = static_cast<std::size_t>(lane);
+        std::byte* const at = data.bytes[l] + offset;
+        if (loads)
+            values[l] = load_bits<T>(at, sign_extend);
+        else
+            std::memcpy(at, &values[l], sizeof(T));
+    });
 }
 
 std::uint64_t apply_atomic(const Operation& op, std::byte* at, std::uint64_t a, std::uint64_t b) {
@@ -133,14 +150,13 @@ void move_data(const WarpInstruction& instruction, const LaneData& data) {
     if (op.kind == Kind::atomic) return perform_atomics(instruction, data);
     for (std::size_t e = 0; e < op.elements; ++e) {
         LaneValues& values = instruction.registers[op.vector[e]];
-        for_lanes(instruction.mask, [&](int lane) {
-            const auto l = static_cast<std::size_t>(lane);
-            std::byte* at = data.bytes[l] + e * op.bytes;
-            if (op.kind == Kind::load)
-                values[l] = load_bits(at, op);
-            else
-                std::memcpy(at, &values[l], op.bytes);
-        });
+        const std::size_t offset = e * op.bytes;
+        switch (op.bytes) {
+            case 1: move_element<std::uint8_t>(instruction, data, values, offset); break;
+            case 2: move_element<std::uint16_t>(instruction, data, values, offset); break;
+            case 4: move_element<std::uint32_t>(instruction, data, values, offset); break;
+            default: move_element<std::uint64_t>(instruction, data, values, offset); break;
+        }
     }
 }
 
@@ -157,7 +173,7 @@ void fetch_texels(const WarpInstruction& instruction, const TextureTable& textur
         const bool inside = texel >= 0 && static_cast<std::uint64_t>(texel) * 4 + 4 <= bytes;
         data.addresses[l] = base + (inside ? static_cast<std::uint64_t>(texel) * 4 : 0);
         const std::byte* bits = inside ? memory.resolve(data.addresses[l], 4) : nullptr;
-        registers[op.vector[0]][l] = bits == nullptr ? 0 : load_bits(bits, op);
+        registers[op.vector[0]][l] = bits == nullptr ? 0 : load_bits<std::uint32_t>(bits, op.sign_extend);
         for (std::size_t e = 1; e < op.elements; ++e) registers[op.vector[e]][l] = 0;
     });
 }

@@ -16,6 +16,11 @@ inline bool in_both_halves(std::uint32_t mask) {
     return (mask & kHalf) != 0 && (mask & ~kHalf) != 0;
 }
 
+/// Threads in a mask. Most warps are whole, and std::popcount is a function call on x86-64 without extensions.
+[[nodiscard]] inline std::uint32_t thread_count(std::uint32_t mask) {
+    return mask == ~std::uint32_t{0} ? std::uint32_t{kWarpSize} : static_cast<std::uint32_t>(std::popcount(mask));
+}
+
 /// The low bytes of a slot as a T.
 template <class T>
 T as(std::uint64_t bits) {

@@ -59,11 +59,10 @@ void Engine::begin() {
 void Engine::run_events() {
     while (live_warps_ != 0) {
         if (events_.empty()) report_deadlock();
-        const auto [time, last, index] = events_.top();
-        static_cast<void>(last);
+        const Event event = events_.first();
         events_.pop();
-        if (time != units_.schedulers[index].event) continue;
-        run_scheduler(index, time);
+        if (event.time != units_.schedulers[event.scheduler].event) continue;
+        run_scheduler(event.scheduler, event.time);
     }
 }
 
@@ -81,7 +80,7 @@ double Engine::next_event(std::uint32_t index) {
 void Engine::post(std::uint32_t index) {
     Scheduler& scheduler = units_.schedulers[index];
     scheduler.event = next_event(index);
-    if (scheduler.event != kNever) events_.emplace(scheduler.event, scheduler.last_issue, index);
+    if (scheduler.event != kNever) events_.push({scheduler.event, scheduler.last_issue, index});
 }
 
 AccessTimes Engine::time_access(ResidentWarp& warp, std::uint32_t number, WarpAccess access, std::uint64_t local_bytes,
@@ -123,8 +122,8 @@ void Engine::run_scheduler(std::uint32_t index, double now) {
         issue_from(index, chosen, now);
         scheduler.event = next_event(index);
         if (scheduler.event == kNever) return;
-        if (!events_.empty() && std::get<0>(events_.top()) <= scheduler.event) {
-            events_.emplace(scheduler.event, scheduler.last_issue, index);
+        if (!events_.empty() && events_.first_time() <= scheduler.event) {
+            events_.push({scheduler.event, scheduler.last_issue, index});
             return;
         }
         now = scheduler.event;  // no other scheduler comes first: go on without the queue

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "sim/exec/special_registers.hpp"
+#include "sim/sm/engine/event_queue.hpp"
 #include "sim/sm/engine/sm_units.hpp"
 #include "sim/sm/engine/warp.hpp"
 #include "sim/sm/sampling/block_sampling.hpp"
@@ -16,11 +17,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <queue>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace gputomo::sim {
@@ -164,10 +162,7 @@ private:
     void check_limits();
     [[noreturn]] void report_deadlock() const;
 
-    /// Time, last issue, scheduler. Where several schedulers can issue at the same time, the one that issued longest
-    /// ago comes first. They therefore take turns at what they share: banks of shared memory and the path to memory.
-    using Event = std::tuple<double, double, std::uint32_t>;
-    std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+    EventQueue events_;
     double latest_ = 0;                          ///< the launch is not over before
     std::vector<std::uint32_t> cluster_groups_;  ///< SMs of each group that clusters do not leave
     bool loads_ = false;                         ///< from global memory

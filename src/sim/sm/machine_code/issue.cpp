@@ -304,7 +304,7 @@ void SassEngine::issue_next(std::uint32_t index, double now) {
         path.mask & warp.state.holds({step.guard.predicate, step.guard.uniform, step.guard.invert});
     ++counters_.warp_instructions;
     ++warp.issued;
-    counters_.thread_instructions += static_cast<std::uint64_t>(std::popcount(mask));
+    counters_.thread_instructions += thread_count(mask);
     warp.hold = now + needs.stall;
     warp.gap = now + units_.scheduler_spec.warp_interval;
     try {

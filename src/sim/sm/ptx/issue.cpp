@@ -156,7 +156,7 @@ void PtxEngine::issue(std::uint32_t warp_index, double now) {
     const std::uint32_t mask = active_lanes(op, warp.registers.data(), warp.paths.current().mask);
     ++counters_.warp_instructions;
     ++warp.issued;
-    counters_.thread_instructions += static_cast<std::uint64_t>(std::popcount(mask));
+    counters_.thread_instructions += thread_count(mask);
     warp.hold = std::max(warp.hold, now);
     warp.gap = now + units_.scheduler_spec.warp_interval;
     try {
@@ -205,8 +205,8 @@ double PtxEngine::occupy_unit(const Warp& warp, const Operation& op, double now)
     occupy(units_.execution, ports_of(warp.scheduler), cost, now);
     const auto at = static_cast<std::size_t>(&op - program_.operations.data());
     const double bubble = units_.register_ports[warp.scheduler].issue(reads_[at], warp.slot, now) - now;
-    take_slots(units_.scheduler_spec, units_.schedulers[warp.scheduler],
-               cost.issue_slots + bubble / units_.scheduler_spec.issue_interval, now);
+    const double lost = bubble == 0 ? 0 : bubble / units_.scheduler_spec.issue_interval;  // most lose none: no division
+    take_slots(units_.scheduler_spec, units_.schedulers[warp.scheduler], cost.issue_slots + lost, now);
     return warp.step + 1 == cost.steps ? cost.last_latency : cost.latency;
 }
 

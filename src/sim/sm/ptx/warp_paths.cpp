@@ -16,24 +16,6 @@ std::uint32_t WarpPaths::live() const {
     return mask;
 }
 
-void WarpPaths::leave_meeting(WarpPath& path) {
-    if (path.pc != path.reconverge || path.outer.empty()) return;
-    path.reconverge = path.outer.back();
-    path.outer.pop_back();
-}
-
-void WarpPaths::step(WarpPath& path, std::uint32_t pc) {
-    leave_meeting(path);
-    path.pc = pc;
-}
-
-void WarpPaths::advance(std::uint32_t pc) {
-    WarpPath& path = paths_[current_];
-    if (pc <= path.pc) ++path.iterations;
-    step(path, pc);
-    if (paths_.size() > 1) settle();
-}
-
 bool WarpPaths::branch(std::uint32_t taken, const BranchTargets& to) {
     WarpPath& path = paths_[current_];
     const std::uint32_t staying = path.mask & ~taken;

@@ -46,7 +46,12 @@ public:
     [[nodiscard]] std::uint32_t live() const;
 
     /// The current path continues at `pc`.
-    void advance(std::uint32_t pc);
+    void advance(std::uint32_t pc) {
+        WarpPath& path = paths_[current_];
+        if (pc <= path.pc) ++path.iterations;
+        step(path, pc);
+        if (paths_.size() > 1) settle();
+    }
     /// The threads in `taken` take the branch, the others of the current path do not. Returns whether the path split.
     bool branch(std::uint32_t taken, const BranchTargets& to);
     /// The threads in `mask` end.
@@ -68,8 +73,15 @@ private:
     void merge_equal();
     void pick();
     /// The path continues at `pc` and leaves the meeting point where it was, if it was at one.
-    static void step(WarpPath& path, std::uint32_t pc);
-    static void leave_meeting(WarpPath& path);
+    static void step(WarpPath& path, std::uint32_t pc) {
+        leave_meeting(path);
+        path.pc = pc;
+    }
+    static void leave_meeting(WarpPath& path) {
+        if (path.pc != path.reconverge || path.outer.empty()) return;
+        path.reconverge = path.outer.back();
+        path.outer.pop_back();
+    }
     [[nodiscard]] bool others_come_to(std::uint32_t pc, const WarpPath& but) const;
     static void merge(WarpPath& into, const WarpPath& from);
 

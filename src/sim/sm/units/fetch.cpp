@@ -37,15 +37,13 @@ FetchSpec fetch_spec_of(const machine::Machine& machine) {
     return spec;
 }
 
-double fetch(FetchUnit& unit, InstructionBuffer& buffer, const FetchRequest& request, double now) {
+double fetch_block(FetchUnit& unit, InstructionBuffer& buffer, const FetchRequest& request, double now) {
     const FetchSpec& spec = unit.spec;
-    const std::uint64_t block = request.address / spec.block_bytes;
-    if (block == buffer.block) return now;
     const std::uint64_t line = request.address / spec.line_bytes;
-    const bool new_line =
-        buffer.block == InstructionBuffer::kEmpty || buffer.block * spec.block_bytes / spec.line_bytes != line;
-    buffer.block = block;
-    const Transaction transaction{.address = block * spec.block_bytes,
+    const bool new_line = buffer.is_empty() || buffer.begin / spec.line_bytes != line;
+    buffer.begin = request.address / spec.block_bytes * spec.block_bytes;
+    buffer.end = buffer.begin + spec.block_bytes;
+    const Transaction transaction{.address = buffer.begin,
                                   .bytes = static_cast<std::uint32_t>(spec.block_bytes),
                                   .sm = request.sm,
                                   .path = PathKind::instruction,
@@ -57,9 +55,8 @@ double fetch(FetchUnit& unit, InstructionBuffer& buffer, const FetchRequest& req
 
 std::string describe(const FetchSpec& spec, const InstructionBuffer& buffer) {
     if (!spec.fetches) return "fetch: instructions are always there";
-    if (buffer.block == InstructionBuffer::kEmpty) return "fetch: instruction buffer empty";
-    return fmt::format("fetch: instruction buffer holds {} bytes from 0x{:x}", spec.block_bytes,
-                       buffer.block * spec.block_bytes);
+    if (buffer.is_empty()) return "fetch: instruction buffer empty";
+    return fmt::format("fetch: instruction buffer holds {} bytes from 0x{:x}", spec.block_bytes, buffer.begin);
 }
 
 }  // namespace gputomo::sim

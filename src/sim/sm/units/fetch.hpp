@@ -24,8 +24,9 @@ struct FetchSpec {
 
 /// The state of one warp: the fetch block that its instruction buffer holds.
 struct InstructionBuffer {
-    static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
-    std::uint64_t block = kEmpty;  ///< address / block_bytes
+    std::uint64_t begin = 0, end = 0;  ///< addresses; equal where the buffer is empty
+    [[nodiscard]] bool is_empty() const { return begin == end; }
+    [[nodiscard]] bool holds(std::uint64_t address) const { return address >= begin && address < end; }
 };
 
 struct FetchUnit {
@@ -40,8 +41,14 @@ struct FetchRequest {
     std::uint32_t scheduler = 0;  ///< within the SM
 };
 
+/// Brings the block of an instruction that the buffer does not hold. Returns the cycle from which it can issue: `now`
+/// where a pipelined hit brings it.
+[[nodiscard]] double fetch_block(FetchUnit& unit, InstructionBuffer& buffer, const FetchRequest& request, double now);
+
 /// Cycle from which the instruction can issue: `now` where the buffer holds it or a pipelined hit brings it.
-[[nodiscard]] double fetch(FetchUnit& unit, InstructionBuffer& buffer, const FetchRequest& request, double now);
+[[nodiscard]] inline double fetch(FetchUnit& unit, InstructionBuffer& buffer, const FetchRequest& request, double now) {
+    return buffer.holds(request.address) ? now : fetch_block(unit, buffer, request, now);
+}
 
 /// One line for the report of a deadlock.
 [[nodiscard]] std::string describe(const FetchSpec& spec, const InstructionBuffer& buffer);
