@@ -202,7 +202,7 @@ TEST_F(Profile, OneLongBlockDecidesWhenTheLaunchEnds) {
 }
 
 TEST_F(Profile, BlocksWhoseLengthDependsOnOthersAreExecutedTogether) {
-    constexpr unsigned kElements = 64 * 1024;  // of a list in random order
+    constexpr unsigned kElements = 16 * 1024;  // of a list in random order
     const auto next = buffer(kElements * 4);
     std::vector<unsigned> list(kElements);
     std::vector<unsigned> order(kElements);
