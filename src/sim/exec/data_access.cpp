@@ -22,8 +22,8 @@ template <class T>
 std::uint64_t load_bits(const std::byte* from, bool sign_extend) {
     T value{};
     std::memcpy(&value, from, sizeof value);
-    return sign_extend ? static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::make_signed_t<T>>(value)))
-                       : static_cast<std::uint64_t>(value);
+    if (!sign_extend) return value;
+    return static_cast<std::uint64_t>(std::int64_t{static_cast<std::make_signed_t<T>>(value)});
 }
 
 /// Moves one element of each lane, at `offset` in the lane's bytes. The size is known when this is compiled, because

@@ -7,8 +7,8 @@
 
 namespace gputomo::sim {
 
-/// When a scheduler can issue next. Where several schedulers can at the same time, the one that issued longest ago comes
-/// first. They therefore take turns at what they share: banks of shared memory and the path to memory.
+/// When a scheduler can issue next. Where several schedulers can at the same time, the one that issued longest ago
+/// comes first. They therefore take turns at what they share: banks of shared memory and the path to memory.
 struct Event {
     double time = 0;
     double last_issue = 0;
