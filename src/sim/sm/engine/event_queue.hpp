@@ -21,8 +21,8 @@ struct Event {
     }
 };
 
-/// A binary heap, which each simulated instruction passes. A std::priority_queue of tuples copies whole events that were
-/// just written field by field, and processors wait for that. Here each field has its own array.
+/// A binary heap, which each simulated instruction passes. A std::priority_queue of tuples copies whole events that
+/// were just written field by field, and processors wait for that. Here each field has its own array.
 class EventQueue {
 public:
     [[nodiscard]] bool empty() const { return times_.empty(); }
