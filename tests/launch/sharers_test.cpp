@@ -43,7 +43,7 @@ BlockTrace loading(std::initializer_list<std::uint64_t> lines) {
 TEST(Sharers, AreCountedByLineAndOnceForEachBlock) {
     std::vector<BlockTrace> blocks{loading({7, 8, 9})};
     // Sectors of lines: four each.
-    const std::map<std::uint64_t, std::unordered_set<std::uint64_t>> loaded{{1, {28, 29, 30}}, {2, {28, 32}}, {3, {}}};
+    const std::map<std::uint64_t, NumberSet> loaded{{1, {28, 29, 30}}, {2, {28, 32}}, {3, {}}};
     const std::vector<std::uint64_t> others{1, 2, 3};
     add_sharers(blocks, others, [&](std::uint64_t block) { return &loaded.at(block); });
     EXPECT_THAT(blocks[0].sharers, ElementsAre(3, 2, 1));
@@ -51,7 +51,7 @@ TEST(Sharers, AreCountedByLineAndOnceForEachBlock) {
 
 TEST(Sharers, OfBlocksThatWereNotExecutedAreTakenToBeAsMany) {
     std::vector<BlockTrace> blocks{loading({7, 9}), loading({1, 2, 3})};
-    const std::unordered_set<std::uint64_t> sectors{28};
+    const NumberSet sectors{28};
     const std::vector<std::uint64_t> others{1, 2, 3};
     int executed = 0;
     add_sharers(blocks, others, [&](std::uint64_t) { return executed++ == 0 ? &sectors : nullptr; });

@@ -107,7 +107,9 @@ std::optional<Dependence> dependence_at(std::uint64_t sector, const BytesOfBlock
 }  // namespace
 
 bool SharedSectors::note(BlocksOf& blocks, std::uint64_t sector, std::uint64_t block) {
-    Blocks& of = blocks.try_emplace(sector, Blocks{.first = {kNoBlock, kNoBlock}}).first->second;
+    const std::size_t place = blocks.sectors.place(sector);
+    if (place == blocks.of.size()) blocks.of.push_back({.first = {kNoBlock, kNoBlock}});
+    Blocks& of = blocks.of[place];
     if (of.first[0] == kNoBlock)
         of.first[0] = block;
     else if (of.first[0] != block && of.first[1] == kNoBlock)
@@ -117,7 +119,7 @@ bool SharedSectors::note(BlocksOf& blocks, std::uint64_t sector, std::uint64_t b
 }
 
 void SharedSectors::add(std::uint64_t block, std::span<const Sectors* const> read, const Sectors& written) {
-    if (readers_.size() + writers_.size() > kMostShared) return;
+    if (readers_.sectors.size() + writers_.sectors.size() > kMostShared) return;
     for (const Sectors* const sectors : read)
         for (const auto sector : *sectors) {
             if (!note(readers_, sector, block)) continue;
@@ -130,10 +132,12 @@ void SharedSectors::add(std::uint64_t block, std::span<const Sectors* const> rea
 
 std::vector<SharedSector> SharedSectors::shared() const {
     std::vector<SharedSector> shared;
-    for (const auto& [sector, writers] : writers_) {
-        const auto found = readers_.find(sector);
-        if (found == readers_.end()) continue;
-        const Blocks& readers = found->second;
+    std::size_t next = 0;
+    for (const std::uint64_t sector : writers_.sectors) {
+        const Blocks& writers = writers_.of[next++];
+        const std::size_t found = readers_.sectors.find(sector);
+        if (found == Sectors::kNone) continue;
+        const Blocks& readers = readers_.of[found];
         const std::uint64_t writer = writers.first[0] != readers.first[0] ? writers.first[0] : writers.first[1];
         SharedSector sector_of{
             .sector = sector, .reader = readers.first[0], .writer = writer, .uses = readers.count + writers.count};

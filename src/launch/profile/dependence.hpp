@@ -38,7 +38,10 @@ private:
         std::array<std::uint64_t, 2> first{};
         std::uint64_t count = 0;
     };
-    using BlocksOf = std::unordered_map<std::uint64_t, Blocks>;
+    struct BlocksOf {
+        Sectors sectors;
+        std::vector<Blocks> of;  ///< by place of the sector
+    };
     /// Returns whether two other blocks have been noted before.
     static bool note(BlocksOf& blocks, std::uint64_t sector, std::uint64_t block);
 

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <vector>
 
 namespace gputomo::launch {
@@ -24,10 +23,12 @@ public:
 private:
     struct Range {
         std::uint64_t first = ~std::uint64_t{0}, last = 0;
-        void include(std::uint64_t sector);
+        void include(const Range& other);
+        void include(std::uint64_t sector) { include({sector, sector}); }
         [[nodiscard]] bool contains(std::uint64_t sector) const { return first <= sector && sector <= last; }
     };
-    using Ranges = std::map<std::size_t, Range>;  ///< by buffer
+    using Ranges = std::vector<Range>;  ///< by buffer_of()
+    [[nodiscard]] Ranges ranges_of(const Sectors& sectors) const;
     [[nodiscard]] std::size_t buffer_of(std::uint64_t sector) const;
 
     std::vector<std::uint64_t> starts_;   ///< first sectors of the buffers, ascending

@@ -4,17 +4,17 @@
 #include "launch/memory_range.hpp"
 #include "launch/profile/launch_profile.hpp"
 #include "machine/machine.hpp"
+#include "units/number_set.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <random>
-#include <unordered_set>
 #include <vector>
 
 namespace gputomo::launch {
 
-using Sectors = std::unordered_set<std::uint64_t>;
+using Sectors = NumberSet;
 
 /// Sectors of global memory that a block reads and writes.
 struct BlockSectors {

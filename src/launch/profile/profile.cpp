@@ -249,8 +249,8 @@ private:
         atomics_.add(block, recorder_.atomics());
         const std::array read{&recorder_.loaded(), &recorder_.observed()};
         shared_.add(block, read, recorder_.written());
-        all_.read.insert(recorder_.read().begin(), recorder_.read().end());
-        all_.written.insert(recorder_.written().begin(), recorder_.written().end());
+        all_.read.insert(recorder_.read());
+        all_.written.insert(recorder_.written());
         return true;
     }
 
@@ -291,7 +291,7 @@ private:
         const double most = executed_ + sampling_.thorough / 2;
         for (auto& of_sm : profile_.sms)
             add_sharers(of_sm, blocks_of_gpc(machine_, profile_.blocks, of_sm.front().block),
-                        [&](std::uint64_t block) -> const std::unordered_set<std::uint64_t>* {
+                        [&](std::uint64_t block) -> const NumberSet* {
                             if (stopped_ || executed_ > most || !execute(block, false)) return nullptr;
                             return &recorder_.loaded();
                         });

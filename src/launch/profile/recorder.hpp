@@ -9,6 +9,7 @@
 #include "sim/machine_code/run.hpp"
 #include "sim/sm/load_store/load_ports.hpp"
 #include "sim/sm/load_store/shared_banks.hpp"
+#include "units/number_set.hpp"
 
 #include <array>
 #include <chrono>
@@ -17,7 +18,6 @@
 #include <exception>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -62,15 +62,15 @@ public:
     [[nodiscard]] bool gave_up() const { return gave_up_; }
     [[nodiscard]] BlockTrace take_trace() { return std::move(trace_); }
     /// Sectors of global memory that the block read and wrote.
-    [[nodiscard]] const std::unordered_set<std::uint64_t>& read() const { return read_; }
-    [[nodiscard]] const std::unordered_set<std::uint64_t>& written() const { return written_; }
+    [[nodiscard]] const NumberSet& read() const { return read_; }
+    [[nodiscard]] const NumberSet& written() const { return written_; }
     /// Sectors that the block read with other than atomic instructions.
-    [[nodiscard]] const std::unordered_set<std::uint64_t>& loaded() const { return loaded_; }
+    [[nodiscard]] const NumberSet& loaded() const { return loaded_; }
     [[nodiscard]] const AtomicsOfBlock& atomics() const { return atomics_; }
     /// Granules of `kConstantGranule` bytes that all blocks so far read from constant banks with an index.
-    [[nodiscard]] const std::unordered_set<std::uint64_t>& constants() const { return constants_; }
+    [[nodiscard]] const NumberSet& constants() const { return constants_; }
     /// Sectors of which atomic instructions of the block returned something.
-    [[nodiscard]] const std::unordered_set<std::uint64_t>& observed() const { return observed_; }
+    [[nodiscard]] const NumberSet& observed() const { return observed_; }
 
 private:
     /// Addresses of one instruction's threads.
@@ -148,7 +148,7 @@ private:
     bool check_failed_ = false, gave_up_ = false;
     std::uint64_t checked_ = 0;  ///< barrier
     std::vector<TouchedLine> lines_;
-    std::unordered_set<std::uint64_t> read_, written_, loaded_, observed_, constants_;
+    NumberSet read_, written_, loaded_, observed_, constants_;
     AtomicsOfBlock atomics_;
 };
 

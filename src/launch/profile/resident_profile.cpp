@@ -70,8 +70,8 @@ public:
             if (!records) busiest_elsewhere_ = sm;
         }
         atomics_.add(block, recorder.atomics());
-        all_.read.insert(recorder.read().begin(), recorder.read().end());
-        all_.written.insert(recorder.written().begin(), recorder.written().end());
+        all_.read.insert(recorder.read());
+        all_.written.insert(recorder.written());
         if (const auto traced = traces_.find(sm); traced != traces_.end())
             if (const auto place = std::ranges::find(traced->second, block, &BlockTrace::block);
                 place != traced->second.end())

@@ -20,16 +20,16 @@ void SavedMemory::restore() {
 void SavedMemory::save(std::uint64_t address, std::uint64_t bytes) {
     const std::uint64_t sector = address / kTouchedSectorBytes;
     const bool one = sector == (address + bytes - 1) / kTouchedSectorBytes;
-    if (one && !saved_.insert(sector).second) return;
+    if (one && saved_.contains(sector)) return;
     const auto* const whole = one ? memory_.resolve(sector * kTouchedSectorBytes, kTouchedSectorBytes) : nullptr;
     if (whole != nullptr) {
+        saved_.insert(sector);
         auto& [at, content] = sectors_.emplace_back();
         at = sector * kTouchedSectorBytes;
         std::memcpy(content.data(), whole, content.size());
         return;
     }
     // The last bytes of an allocation: each write is kept.
-    if (one) saved_.erase(sector);
     const auto* const from = memory_.resolve(address, bytes);
     if (from != nullptr) pieces_.emplace_back(address, std::vector<std::byte>(from, from + bytes));
 }

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "sim/memory/device_memory.hpp"
+#include "units/number_set.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -23,7 +23,7 @@ public:
 
 private:
     const sim::DeviceMemory& memory_;
-    std::unordered_set<std::uint64_t> saved_;  ///< sectors
+    NumberSet saved_;  ///< sectors
     /// What memory held: address and bytes.
     std::vector<std::pair<std::uint64_t, std::array<std::byte, 32>>> sectors_;
     std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> pieces_;

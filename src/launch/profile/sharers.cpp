@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <unordered_map>
 
 namespace gputomo::launch {
 namespace {
@@ -30,24 +29,25 @@ std::vector<std::uint64_t> blocks_of_gpc(const machine::Machine& machine, std::u
 void add_sharers(std::span<BlockTrace> of_sm, std::span<const std::uint64_t> others, const LoadedBy& loaded_by) {
     if (of_sm.empty()) return;
     BlockTrace& first = of_sm.front();
-    std::unordered_map<std::uint64_t, double> counts;
-    for (const TouchedLine& line : first.lines) counts.emplace(line.line, 0);
+    NumberSet own;
+    for (const TouchedLine& line : first.lines) own.insert(line.line);
+    std::vector<double> counts(own.size());
     double executed = 0;
     for (const std::uint64_t block : others) {
         const auto* const sectors = loaded_by(block);
         if (sectors == nullptr) break;
         ++executed;
-        std::unordered_set<std::uint64_t> lines;
+        NumberSet lines;
         for (const std::uint64_t sector : *sectors) lines.insert(sector * kTouchedSectorBytes / kTouchedLineBytes);
         for (const std::uint64_t line : lines)
-            if (const auto found = counts.find(line); found != counts.end()) ++found->second;
+            if (const std::size_t found = own.find(line); found != NumberSet::kNone) ++counts[found];
     }
     if (executed == 0) return;
     const double each = static_cast<double>(others.size()) / executed;
     double requests = 0, merged = 0;
     first.sharers.clear();
     for (const TouchedLine& line : first.lines) {
-        const double sharers = 1 + counts.at(line.line) * each;
+        const double sharers = 1 + counts[own.find(line.line)] * each;
         first.sharers.push_back(rounded(sharers));
         ++requests;
         merged += 1 / sharers;

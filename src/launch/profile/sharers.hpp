@@ -3,11 +3,11 @@
 
 #include "launch/profile/launch_profile.hpp"
 #include "machine/machine.hpp"
+#include "units/number_set.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <unordered_set>
 #include <vector>
 
 namespace gputomo::launch {
@@ -18,7 +18,7 @@ namespace gputomo::launch {
                                                        std::uint64_t block);
 
 /// Executes a block. Returns the sectors that it loads, or nullptr where no further one is to be executed.
-using LoadedBy = std::function<const std::unordered_set<std::uint64_t>*(std::uint64_t block)>;
+using LoadedBy = std::function<const NumberSet*(std::uint64_t block)>;
 
 /// Fills BlockTrace::sharers of the blocks of an SM. The first one is compared with `others`, as many of which are
 /// executed as `loaded_by` allows. Those behind it have as many sharers as its lines have in the mean.

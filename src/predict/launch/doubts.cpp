@@ -1,6 +1,7 @@
 #include "predict/launch/doubts.hpp"
 
 #include "sass/code.hpp"
+#include "units/number_set.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +12,6 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace gputomo::predict {
 namespace {
@@ -139,7 +139,7 @@ Doubt far_constants(const PredictedLaunch& launch) {
 /// access to a page misses in every launch, and does not count.
 double tlb_misses(const std::vector<BlockTrace>& blocks, std::uint64_t span, std::size_t entries) {
     std::list<std::uint64_t> recent;
-    std::unordered_set<std::uint64_t> seen;
+    NumberSet seen;
     double misses = 0, accesses = 0;
     for (const BlockTrace& block : blocks)
         for (const WarpAccess& access : block.accesses) {
@@ -152,7 +152,7 @@ double tlb_misses(const std::vector<BlockTrace>& blocks, std::uint64_t span, std
                     recent.splice(recent.begin(), recent, found);
                     continue;
                 }
-                missed = missed || !seen.insert(page).second;
+                missed = missed || !seen.insert(page);
                 recent.push_front(page);
                 if (recent.size() > entries) recent.pop_back();
             }

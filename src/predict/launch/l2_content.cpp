@@ -1,13 +1,13 @@
 #include "predict/launch/l2_content.hpp"
 
 #include "machine/cache_scope.hpp"
+#include "units/number_set.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <unordered_set>
 #include <utility>
 
 namespace gputomo::predict {
@@ -86,7 +86,7 @@ L2Content content_after(const launch::LaunchProfile& earlier, const std::vector<
     const double footprint = earlier.footprint.read + earlier.footprint.written;
     const double capacity = capacity_of(machine).bytes;
     const double fits = footprint > capacity ? capacity / footprint : 1;
-    std::unordered_set<std::uint64_t> sectors;
+    NumberSet sectors;
     double blocks = 0;
     for (const auto& sm : earlier.sms)
         for (const auto& block : sm) {

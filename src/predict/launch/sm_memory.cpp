@@ -165,7 +165,7 @@ void SmMemory::fetch_block_of(std::uint64_t granule, std::uint32_t prefetched, d
 /// SMs that run the same code request a common granule at about the same time. One of them fetches it from DRAM,
 /// and all wait for it. This SM therefore books only its share of the fetch.
 Arrival SmMemory::fetch(std::uint64_t granule, double now, double lag) {
-    const bool again = !seen_.insert(granule).second;
+    const bool again = !seen_.insert(granule);
     const Arrival hit{now + rates_.l2_latency, now + rates_.l2_latency + lag};
     if (!again && shares_.content != nullptr && shares_.content->holds(granule, rates_.l2_granule)) return hit;
     const double share = again ? 1 : shares_.first_of_gpu;

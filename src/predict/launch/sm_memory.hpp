@@ -9,6 +9,7 @@
 #include "predict/launch/sm_server.hpp"
 #include "predict/launch/sm_timeline.hpp"
 #include "predict/launch/twin.hpp"
+#include "units/number_set.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +19,6 @@
 #include <limits>
 #include <queue>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -107,7 +107,7 @@ private:
     std::priority_queue<AtomicInFlight, std::vector<AtomicInFlight>, std::greater<>> atomics_in_flight_;
     double atomic_sectors_in_flight_ = 0, atomics_left_ = 0;
     double pending_atomics_ = 0;  ///< cycles of all units that other SMs ask for and that are not booked yet
-    std::unordered_set<std::uint64_t> seen_;
+    NumberSet seen_;
     std::unordered_map<std::uint64_t, double> later_for_twin_;      ///< cycles, by granule that twins read, too
     std::vector<std::unordered_map<std::uint64_t, double>> pages_;  ///< by TLB: when each entry is there
     static constexpr double kNotYet = std::numeric_limits<double>::max();

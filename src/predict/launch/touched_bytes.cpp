@@ -1,16 +1,17 @@
 #include "predict/launch/touched_bytes.hpp"
 
+#include "units/number_set.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_set>
 
 namespace gputomo::predict {
 
 TouchedBytes touched_bytes(std::span<const launch::BlockTrace> blocks, double granule) {
     const auto sectors = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(granule) / launch::kTouchedSectorBytes);
-    std::unordered_set<std::uint64_t> read, written;
+    NumberSet read, written;
     for (const launch::BlockTrace& block : blocks)
         for (const launch::WarpAccess& access : block.accesses) {
             if (access.stage == launch::Stage::constants) continue;

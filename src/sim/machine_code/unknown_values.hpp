@@ -5,11 +5,11 @@
 #include "sim/machine_code/run.hpp"
 #include "sim/machine_code/warp.hpp"
 #include "units/error.hpp"
+#include "units/number_set.hpp"
 
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_set>
 #include <vector>
 
 namespace gputomo::sim::machine_code {
@@ -30,7 +30,7 @@ public:
     void clear() { sectors_.clear(); }
 
 private:
-    std::unordered_set<std::uint64_t> sectors_;
+    NumberSet sectors_;
 };
 
 /// What a warp does not know. Registers and predicates of a warp are known or unknown for all of its lanes together.
