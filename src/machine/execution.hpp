@@ -27,6 +27,7 @@ struct Issue {
     Integer branch_latency_untaken;
     Integer divergence_latency;
     Integer reissue_transactions;
+    Real beside_products;
     Real store_queue;
 
     template <class Self, class Visitor>
@@ -82,6 +83,9 @@ struct Issue {
                       "the instruction is issued again for the rest (Volkov 2016, 3.6)",
                .internal = "no experiment measures it yet; it would take the issue slots of divergent loads"},
               self.reissue_transactions);
+        visit({.name = "beside_products", .unit = Unit::cycles,
+               .doc = "cycles between two arithmetic instructions of a scheduler while its tensor core adds products "
+                      "of a warp group to sums of a register a cycle"}, self.beside_products);
         visit({.name = "store_queue", .unit = Unit::cycles,
                .doc = "cycles of stores that the queue of an SM holds before a store stalls its warp; a missing value "
                       "means 1000",

@@ -58,7 +58,7 @@ public:
 
 private:
     static constexpr std::uint32_t kEmpty = 0;
-    /// Slots for each number, at least. With fewer, searches pass more slots; with more, a set leaves the host's caches.
+    /// Slots for each number, at least. Fewer make searches longer; more fill the host's caches.
     static constexpr std::size_t kFill = 2;
     static constexpr std::size_t kFirstSlots = 64;
 

@@ -46,7 +46,8 @@ TEST(WarpgroupProducts, OfAnH200ComeOutAsTheyAreDescribed) {
         EXPECT_NEAR(number(outcome, "operations[" + key + "].throughput"), *row.throughput, 1e-6) << key;
     }
     EXPECT_EQ(compared, 70U);
-    EXPECT_EQ(outcome.estimates.size(), 2 * compared);
+    EXPECT_EQ(outcome.estimates.size(), 2 * compared + 1);
+    EXPECT_NEAR(number(outcome, "issue.beside_products"), *machine.issue.beside_products, 0.1);
 }
 
 TEST(WarpgroupProducts, OfAnotherGpuAreFoundInNoiseAsWell) {
@@ -56,6 +57,14 @@ TEST(WarpgroupProducts, OfAnotherGpuAreFoundInNoiseAsWell) {
     const Outcome outcome = outcome_of(machine, {.jitter_cycles = 2, .outlier_fraction = 0.02});
     EXPECT_NEAR(number(outcome, "operations[wgmma.m64n64k32.f32.e4m3.e4m3.registers].latency"), 131, 4);
     EXPECT_NEAR(128 / number(outcome, "operations[wgmma.m64n64k32.f32.e4m3.e4m3.registers].throughput"), 47, 1.5);
+}
+
+TEST(WarpgroupProducts, DelayArithmeticAsLongAsIsDescribed) {
+    auto machine = h200();
+    machine.issue.beside_products.set(7);
+    EXPECT_NEAR(number(outcome_of(machine, {.jitter_cycles = 2}), "issue.beside_products"), 7, 0.2);
+    machine.issue.beside_products = {};
+    EXPECT_EQ(number(outcome_of(machine), "issue.beside_products"), -1);
 }
 
 TEST(WarpgroupProducts, AreNotTimedOnGpusThatCannotExecuteThem) {

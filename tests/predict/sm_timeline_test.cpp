@@ -83,6 +83,20 @@ TEST(SmTimeline, UnitTakesOneWarpAfterTheOther) {
     EXPECT_THAT(kernel.run().cycles, DoubleEq(16));
 }
 
+TEST(SmTimeline, ArithmeticIssuesLessOftenBesideProducts) {
+    const launch::ProfiledStep product{.unit = 0, .interval = 100, .beside = 5, .queues = true};
+    const launch::ProfiledStep add{.unit = 1, .interval = 2, .results = 1};
+    Kernel kernel({product, add, add, add}, 1, 1);
+    kernel.profile.units = {{"tensor", false}, {"sp", false}};
+    EXPECT_THAT(kernel.run().cycles, DoubleEq(1 + 2 * 5));
+    kernel.profile.steps[2].unit = -1;  // no arithmetic: it waits for an issue slot alone
+    kernel.profile.steps[2].results = 0;
+    EXPECT_THAT(kernel.run().cycles, DoubleEq(1 + 5));
+    kernel.profile.steps[0].interval = 3;  // the product ends
+    kernel.profile.steps[2] = add;
+    EXPECT_THAT(kernel.run().cycles, DoubleEq(1 + 5 + 2));
+}
+
 TEST(SmTimeline, UseWaitsForItsLoad) {
     Kernel kernel({kLoad, kUse}, 1, 1);
     kernel.touch(0, launch::AccessKind::load);

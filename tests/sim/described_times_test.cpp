@@ -41,6 +41,7 @@ const std::map<std::string, std::string> kNotSimulated{
     {"memory.contention_base", "for performance models: an idle memory takes the latency of the path"},
     {"launch.cluster_replacement", "clusters are simulated in machine code alone: AsynchronousOperations tests it"},
     {"launch.cluster_interval", "clusters are simulated in machine code alone: AsynchronousOperations tests it"},
+    {"issue.beside_products", "warp groups multiply in machine code alone: WarpgroupProducts tests it"},
     {"launch.code_prefetch_rate", "kernels of this test have no instruction caches: Preload tests it"},
     {"launch.profiler_cycles", "a profiler's: added to the counter of elapsed cycles, not to the launch's time"},
 };
@@ -73,6 +74,7 @@ void describe_what_is_only_reported(Machine& m) {
     m.memory.sm_bytes_per_cycle.set(8);
     m.memory.contention_base.set(400);
     m.launch.profiler_cycles.set(900);
+    m.issue.beside_products.set(4);
     m.launch.code_prefetch_rate.set(20);
     m.launch.cluster_replacement.set(700);
     m.launch.cluster_interval.set(5);

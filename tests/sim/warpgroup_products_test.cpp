@@ -76,6 +76,25 @@ TEST(WarpgroupProducts, RunWhileTheirWarpGoesOn) {
     EXPECT_GT(cycles_of(body), alone + 20);
 }
 
+TEST(WarpgroupProducts, LetArithmeticIssueLessOften) {
+    auto described = with_products(), undescribed = described;
+    described.issue.beside_products.set(6);
+    undescribed.issue.beside_products = {};
+    constexpr int kMultiplications = 20;
+    const auto cycles = [](const machine::Machine& machine, const Word& product) {
+        std::vector<Word> body{kArrive, product, product, product, product, product, product};
+        for (int i = 0; i < kMultiplications; ++i)
+            body.push_back(
+                with(kMultiply, {static_cast<std::uint8_t>(12 + i % 4), 0, 3, 3}, {.stall = 2, .stay = true}));
+        return cycles_of(body, machine);
+    };
+    const auto alone = cycles(undescribed, kCommits);
+    EXPECT_NEAR(cycles(described, kCommits), alone + kMultiplications * (6 - 2), 6);
+    // Sums of half precision take half as many registers.
+    const Word halves = with_modifier(kCommits, sass::Modifier::accumulator, 0);
+    EXPECT_NEAR(cycles(described, halves), alone + kMultiplications * (3 - 2), 6);
+}
+
 TEST(WarpgroupProducts, AreWaitedForByGroups) {
     const std::vector<Word> all{kArrive, kCommits, kCommits, kWait}, first{kArrive, kCommits, kCommits, kWaitOne};
     EXPECT_EQ(cycles_of(all), cycles_of(first) + kInterval);

@@ -25,6 +25,28 @@ constexpr std::array kColumns = {8, 16, 32, 64, 256};
 /// Random words with small exponents of all types, and zeros.
 constexpr std::uint32_t kRandom = 0xBFBFBFBF, kZeros = 0;
 
+/// Slowdowns below this are no limit of the register file, but another one: the clock reads and the loop.
+constexpr double kSlower = 1.2;
+
+/// Arithmetic of another warp group beside products.
+void measure_beside(Context& context, Outcome& outcome) {
+    if (!executes_beside_products(context.device)) return;
+    const auto random = time_beside_products(context.device, kRandom),
+               zeros = time_beside_products(context.device, kZeros);
+    results::Trace trace{.name = "warpgroup_products/beside", .experiment = "warpgroup_products"};
+    trace.columns = {{"random", "flag", {}}, {"alone", "cycles", {}}, {"beside", "cycles", {}}};
+    for (const auto& [is_random, time] : {std::pair{0, zeros}, std::pair{1, random}})
+        trace.add_row(is_random, time.alone, time.beside);
+    outcome.traces.push_back(std::move(trace));
+    if (random.beside < kSlower * random.alone) return;
+    outcome.estimates.push_back(
+        decided_real("issue.beside_products",
+                     {random.beside, std::min(random.beside, zeros.beside), std::max(random.beside, zeros.beside)},
+                     {"warpgroup_products: integer multiplications of a warp while another warp group multiplies "
+                      "matrices",
+                      kConfidence}));
+}
+
 /// A value with random numbers; its interval reaches to that with zeros.
 void add(Outcome& outcome, const std::string& path, double random, double zeros, const char* method) {
     const double least = std::min(random, zeros), most = std::max(random, zeros);
@@ -67,6 +89,7 @@ Outcome measure(Context& context) {
                     "warpgroup_products: five products of a warp group against one");
             }
     outcome.traces.push_back(std::move(trace));
+    measure_beside(context, outcome);
     return outcome;
 }
 
@@ -83,10 +106,12 @@ Experiment warpgroup_products_experiment() {
             .explanation =
                 "One warp group multiplies matrices, first once and then five times before it waits. The difference "
                 "is the time from one product to the next; one product and a wait for it, less the wait alone, is "
-                "the latency. Matrices hold zeros and random numbers, and A is in shared memory or in registers.",
+                "the latency. Matrices hold zeros and random numbers, and A is in shared memory or in registers. A "
+                "second warp group multiplies integers meanwhile. The time between two of them is the share of the "
+                "register file that products leave.",
             .needs = {},
             .after = {},
-            .provides = {"operations[*].latency", "operations[*].throughput"},
+            .provides = {"operations[*].latency", "operations[*].throughput", "issue.beside_products"},
             .run = warpgroup_products::run};
 }
 

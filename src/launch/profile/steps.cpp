@@ -113,6 +113,9 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
             }
             step.unit = unit_of[unit];
             step.interval = cost.units.front().interval;
+            step.beside = cost.beside;
+            if (step.kind == StepKind::compute && !model.is_shared(unit))
+                step.results = sim::arithmetic_results(from.instruction);
         }
         if (step.kind == StepKind::fence || sass::waits_for_errors(from.instruction))
             set_fence(from.instruction, fences, step);

@@ -178,14 +178,17 @@ Instruction product(const ProductShape& shape, bool commits) {
     return instruction;
 }
 
-/// A branch back to the instruction `to`, from the end of the code.
-Word branch_to(const std::vector<Word>& code, std::size_t to) {
+/// A branch of the instruction at `from` to that at `to`.
+Word branch_between(std::size_t from, std::size_t to) {
     return changed(kBranch, kLongest, [&](Instruction& instruction) {
-        const auto distance = static_cast<std::int64_t>(to) - static_cast<std::int64_t>(code.size() + 1);
+        const auto distance = static_cast<std::int64_t>(to) - static_cast<std::int64_t>(from + 1);
         for (sass::Operand& operand : instruction.operand_store)
             if (operand.kind == sass::OperandKind::target) operand.value = distance * sass::kInstructionBytes;
     });
 }
+
+/// A branch back to the instruction `to`, from the end of the code.
+Word branch_to(const std::vector<Word>& code, std::size_t to) { return branch_between(code.size(), to); }
 
 /// Fills shared memory with random words, of which a mask keeps some bits. R0: number of the thread.
 void append_fill(std::vector<Word>& code) {
@@ -227,6 +230,45 @@ std::vector<std::byte> in_container(const std::vector<Word>& code) {
     return cubin;
 }
 
+/// R0: number of the thread, R4: where it writes its first cycles. Shared memory is filled.
+std::vector<Word> beginning() {
+    std::vector<Word> code{with(kThread, {0}, {.stall = 15, .write_barrier = 0}),
+                           with(kArray, {}),
+                           with(kMask, {}),
+                           with(kGlobal, {}),
+                           with(kDescriptorA, {}),
+                           with(kDescriptorB, {}),
+                           with(kOutput, {4}, {.stall = 15, .write_barrier = 1}),
+                           with(kOwnResult, {4, 0, 4}, {.stall = 15, .wait = 3})};
+    append_fill(code);
+    return code;
+}
+
+/// Writes the cycles since the clock in R10. R7: threads of the block.
+void append_result(std::vector<Word>& code) {
+    code.push_back(with(kClock, {11}));
+    code.push_back(with(kAdd, {12, 11, kZero, 10}));
+    code.push_back(with(kStore, {12}, {.stall = 2, .read_barrier = 3}));
+    code.push_back(with(kOwnResult, {4, 7, 4}, {.stall = 15, .wait = 8}));
+}
+
+/// R6 counts the rounds.
+void append_rounds(std::vector<Word>& code, std::size_t top) {
+    code.push_back(with_number(with(kAddNumber, {6, 6}), 1));
+    code.push_back(changed(with_number(kReached, kProductRounds), kLongest,
+                           [](Instruction& instruction) { instruction.operand_store[2].reg = 6; }));
+    code.push_back(branch_to(code, top));
+    code.push_back(kExit);
+}
+
+/// Multiplies integers; no instruction waits for another one's result.
+void append_arithmetic(std::vector<Word>& code, int count) {
+    constexpr std::uint8_t kFirst = 13, kResults = 8;
+    for (int i = 0; i < count; ++i)
+        code.push_back(with(kHashFirst, {static_cast<std::uint8_t>(kFirst + i % kResults), 1, kZero},
+                            {.stall = 2, .stay = true}));
+}
+
 }  // namespace
 
 const std::vector<std::string>& product_types() {
@@ -246,15 +288,7 @@ std::string operation_of(const ProductShape& shape) {
 std::string mnemonic_of(const ProductShape& shape) { return sass::mnemonic_of(product(shape, true)); }
 
 std::vector<std::byte> product_cubin(const ProductShape& shape, int count) {
-    std::vector<Word> code{with(kThread, {0}, {.stall = 15, .write_barrier = 0}),
-                           with(kArray, {}),
-                           with(kMask, {}),
-                           with(kGlobal, {}),
-                           with(kDescriptorA, {}),
-                           with(kDescriptorB, {}),
-                           with(kOutput, {4}, {.stall = 15, .write_barrier = 1}),
-                           with(kOwnResult, {4, 0, 4}, {.stall = 15, .wait = 3})};
-    append_fill(code);
+    std::vector<Word> code = beginning();
     code.push_back(with(kAddress, {2, 0}));
     for (std::uint8_t i = 0; i < 4; ++i)
         code.push_back(with(kLoadShared, {static_cast<std::uint8_t>(kRowsOfA + i)},
@@ -266,15 +300,35 @@ std::vector<std::byte> product_cubin(const ProductShape& shape, int count) {
     code.push_back(with(kArrive, {}, {.stall = 6}));
     for (int i = 0; i < count; ++i) code.push_back(sass::encode(product(shape, i + 1 == count)));
     code.push_back(with(kWait, {}, {.stall = kWaitStall, .stay = true}));
-    code.push_back(with(kClock, {11}));
-    code.push_back(with(kAdd, {12, 11, kZero, 10}));
-    code.push_back(with(kStore, {12}, {.stall = 2, .read_barrier = 3}));
-    code.push_back(with(kOwnResult, {4, 7, 4}, {.stall = 15, .wait = 8}));
-    code.push_back(with_number(with(kAddNumber, {6, 6}), 1));
-    code.push_back(changed(with_number(kReached, kProductRounds), kLongest,
-                           [](Instruction& instruction) { instruction.operand_store[2].reg = 6; }));
-    code.push_back(branch_to(code, top));
-    code.push_back(kExit);
+    append_result(code);
+    append_rounds(code, top);
+    return in_container(code);
+}
+
+std::vector<std::byte> beside_cubin(int count) {
+    // The first instructions are executed before the products have begun.
+    constexpr int kBefore = 16;
+    const ProductShape shape{"f32.f16.f16", 256, false};
+    std::vector<Word> code = beginning();
+    code.push_back(with_number(with(kAddNumber, {7, kZero}), kBesideThreads));
+    code.push_back(with(kAdd, {6, kZero, kZero, kZero}));
+    code.push_back(with_number(kReached, kProductThreads));
+    const std::size_t branch = code.size();
+    code.push_back(kNothing);
+    const std::size_t arithmetic = code.size();
+    code.push_back(with(kBlockBarrier, {}, {.stall = 15, .wait = 8}));
+    append_arithmetic(code, kBefore);
+    code.push_back(with(kClock, {10}, {.stall = 2, .stay = true}));
+    append_arithmetic(code, kBesideInstructions);
+    append_result(code);
+    append_rounds(code, arithmetic);
+    const std::size_t products = code.size();
+    code.push_back(with(kBlockBarrier, {}));
+    code.push_back(with(kArrive, {}, {.stall = 6}));
+    for (int i = 0; i < count; ++i) code.push_back(sass::encode(product(shape, i + 1 == count)));
+    code.push_back(with(kWait, {}, {.stall = kWaitStall, .stay = true}));
+    append_rounds(code, products);
+    code[branch] = branch_between(branch, products);
     return in_container(code);
 }
 

@@ -39,6 +39,15 @@ inline constexpr int kWaitStall = 2;
 /// of the random words that fill the matrices (0: zeros). Throws InputError for types that no instruction has.
 [[nodiscard]] std::vector<std::byte> product_cubin(const ProductShape& shape, int count);
 
+/// Warp groups of the kernel that times arithmetic beside products: the first one multiplies.
+inline constexpr int kBesideThreads = 2 * kProductThreads;
+/// Timed instructions of each warp of the second group. The products of a round take far longer.
+inline constexpr int kBesideInstructions = 24;
+/// A cubin with the kernel `kProductKernel`. In each round one warp group executes `count` products m64n256k16 of half
+/// precision with single precision sums. The warps of another one multiply integers that do not depend on each other.
+/// Parameters are those of product_cubin(); only threads of the second group write cycles.
+[[nodiscard]] std::vector<std::byte> beside_cubin(int count);
+
 /// Descriptors of A and B in the kernel's shared memory, without swizzle.
 [[nodiscard]] std::uint64_t product_descriptor_a();
 [[nodiscard]] std::uint64_t product_descriptor_b();

@@ -19,4 +19,16 @@ struct ProductTime {
 /// random words that fill the matrices. Throws DeviceError as launches do.
 [[nodiscard]] ProductTime time_products(device::Device& device, const ProductShape& shape, std::uint32_t mask);
 
+/// Whether the device has registers for two warp groups as well.
+[[nodiscard]] bool executes_beside_products(const device::Device& device);
+
+/// Cycles between two integer multiplications of a scheduler.
+struct BesideTime {
+    double alone = 0;   ///< while its tensor core is idle
+    double beside = 0;  ///< while it adds products to single precision sums, which take a register a cycle
+};
+
+/// Times one warp of each scheduler, of one block on an otherwise idle GPU. Throws DeviceError as launches do.
+[[nodiscard]] BesideTime time_beside_products(device::Device& device, std::uint32_t mask);
+
 }  // namespace gputomo::measure

@@ -1,5 +1,6 @@
 #include "predict/launch/sm_timeline.hpp"
 
+#include "costs/beside_products.hpp"
 #include "predict/launch/sm_memory.hpp"
 #include "predict/launch/sm_server.hpp"
 #include "predict/launch/warp_timeline.hpp"
@@ -35,7 +36,12 @@ public:
           ports_(issue_.size(), costs::RegisterPorts(rates.registers)),
           shared_queue_(rates.shared_queue, issue_.size()),
           units_of_sm_(profile.units.size()),
-          units_(profile.units.size() * issue_.size()) {
+          units_(profile.units.size() * issue_.size()),
+          products_(issue_.size()) {
+        for (const auto& step : profile.steps)
+            if (const auto unit = static_cast<std::size_t>(step.unit);
+                step.results > 0 && std::ranges::find(arithmetic_units_, unit) == arithmetic_units_.end())
+                arithmetic_units_.push_back(unit);
         std::vector<costs::StallKind> kinds;
         for (const auto& step : profile.steps) kinds.push_back(step.stalls);
         timeline_.stalls = costs::StallRecord(std::move(kinds));
@@ -252,7 +258,20 @@ private:
         warp.hold = at + std::max<double>(step.stall, step.rejoins);
         warp.goes_on = step.goes_on;
         ++warp.next;
+        hold_arithmetic_back(step, event, warp.scheduler, at);
         complete(index, step, event, at);
+    }
+
+    /// Beside products of warp groups, arithmetic of all units waits after an instruction that writes registers.
+    void hold_arithmetic_back(const launch::ProfiledStep& step, const launch::WarpEvent& event, std::uint32_t scheduler,
+                              double at) {
+        if (step.results == 0 || event.access == launch::kNotExecuted) return;
+        const double next = products_[scheduler].next(at, step.results);
+        if (next <= at) return;
+        for (const auto unit : arithmetic_units_) {
+            Server& server = units_[unit * issue_.size() + scheduler];
+            server.free = std::max(server.free, next);
+        }
     }
 
     /// When the queue of shared memory has room for the instruction.
@@ -350,7 +369,9 @@ private:
         }
         double read = at + std::max(step.interval, rates_.issue_interval), written = at + step.latency;
         if (step.queues && step.unit >= 0) {
-            written = unit_of(step, warp.scheduler).take(at, step.interval * scale_) + step.latency;
+            Server& unit = unit_of(step, warp.scheduler);
+            written = unit.take(at, step.interval * scale_) + step.latency;
+            if (step.beside > 0) products_[warp.scheduler].add(unit.free, step.beside * scale_);
             read = written;
         }
         if (step.shows_stores) read = written = std::max(at, warp.shared_stored) + step.latency;
@@ -504,6 +525,8 @@ private:
     std::vector<costs::RegisterPorts> ports_;  ///< by scheduler
     costs::SharedQueue shared_queue_;
     std::vector<Server> units_of_sm_, units_;
+    std::vector<costs::ProductsUnderWay> products_;  ///< by scheduler
+    std::vector<std::size_t> arithmetic_units_;      ///< of a scheduler
     /// Cycles in which an instruction issued, without the further slots that it takes.
     double issued_ = 0;
     Server bulk_;                   ///< the unit of bulk copies

@@ -57,6 +57,7 @@ void check_topology(const machine::Topology& topology) {
 void check_issue(const machine::Issue& issue) {
     if (issue.issue_interval) (void)need_rate(issue.issue_interval, "issue.issue_interval");
     check_cycles(issue.ilp_latency, "issue.ilp_latency");
+    if (issue.beside_products) (void)need_rate(issue.beside_products, "issue.beside_products");
     if (issue.store_queue) (void)need_rate(issue.store_queue, "issue.store_queue");
     check_count(issue.dual_issue, "issue.dual_issue", 8);
     check_count(issue.scoreboard_loads, "issue.scoreboard_loads");

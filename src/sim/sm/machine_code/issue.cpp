@@ -142,6 +142,7 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
     barriers_complete_.resize(blocks_.capacity());
     waiters_.resize(blocks_.capacity());
     fence_spec_ = costs::fence_spec_of(setup.machine);
+    products_.resize(units_.schedulers.size());
     constant_operands_.assign(units_.schedulers.size(),
                               costs::ConstantOperands(costs::constant_spec_of(setup.machine)));
     gpc_of_ = machine::gpcs_of_sms(setup.machine.topology);
@@ -183,7 +184,11 @@ void SassEngine::find_needs() {
             needs.slots = static_cast<float>(compute_slots(instruction, cost, units_.operands.file));
             needs.reads = operand_reads(instruction);
             needs.queues = machine_code::warpgroup::multiplies_warpgroup(instruction.operation);
-            if (!cost.units.empty() && !needs.queues) needs.resource = unit_set_of(units_.execution, cost);
+            if (!cost.units.empty() && !needs.queues) {
+                needs.resource = unit_set_of(units_.execution, cost);
+                needs.results = arithmetic_results(instruction);
+                if (needs.results > 0) note_arithmetic_unit(cost.units.front().unit);
+            }
         } else if (instruction.form != nullptr && instruction.form->facts->accesses_shared()) {
             needs.resource = kSharedBanks;
         }
@@ -409,11 +414,24 @@ void SassEngine::queue_product(Warp& warp, std::size_t at, double now) {
         double& free = ports_of(warp.scheduler).free(units_.execution, use.unit);
         start = std::max(now, free);
         free = start + use.interval;
+        if (cost.beside > 0) products_[warp.scheduler].add(free, cost.beside);
     }
     const double done = start + cost.last_latency;
     complete(warp, at, done, done);
     // Products of a warp end in order, so that the last one of a group ends the group.
     if (needs_[at].commits) warp.barriers.add(costs::kProductGroups, done, done, static_cast<std::uint32_t>(at));
+}
+
+void SassEngine::note_arithmetic_unit(std::uint16_t unit) {
+    if (units_.execution.of_sm[unit] == 0 && std::ranges::find(arithmetic_units_, unit) == arithmetic_units_.end())
+        arithmetic_units_.push_back(unit);
+}
+
+void SassEngine::hold_arithmetic_back(std::uint32_t scheduler, std::uint8_t results, double now) {
+    const double next = products_[scheduler].next(now, results);
+    if (next <= now) return;
+    const UnitPorts ports = ports_of(scheduler);
+    for (const auto unit : arithmetic_units_) ports.own[unit] = std::max(ports.own[unit], next);
 }
 
 void SassEngine::compute(Warp& warp, const Step& step, std::size_t at, std::uint32_t, double now) {
@@ -422,6 +440,7 @@ void SassEngine::compute(Warp& warp, const Step& step, std::size_t at, std::uint
     if (needs.queues) return queue_product(warp, at, now);
     const Cost& cost = kernel_.costs.costs[kernel_.costs.cost_of[at]];
     if (needs.resource != kNoResource) occupy(units_.execution, ports_of(warp.scheduler), cost, now);
+    if (needs.results > 0) hold_arithmetic_back(warp.scheduler, needs.results, now);
     const auto slots = static_cast<double>(needs.slots);
     if (slots > 1) take_slots(units_.scheduler_spec, units_.schedulers[warp.scheduler], slots, now);
     if (step.reads_clock) warp.hold = std::max(warp.hold, now + units_.clock.read_cost);

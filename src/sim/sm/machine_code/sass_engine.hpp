@@ -1,6 +1,7 @@
 // Executes machine code: its instructions on the units of the SMs, held back by their stall counts and barriers.
 #pragma once
 
+#include "costs/beside_products.hpp"
 #include "costs/constant_operands.hpp"
 #include "costs/fences.hpp"
 #include "costs/product_groups.hpp"
@@ -56,6 +57,7 @@ struct SassNeeds {
     bool on_cores = false;  ///< runs on the CUDA cores
     bool goes_on = false;   ///< its warp is the first to issue in the next cycle
     bool queues = false;    ///< a product of a warp group: waits for its unit after it has issued
+    std::uint8_t results = 0;  ///< registers of an arithmetic instruction, which waits beside products
     bool commits = false;   ///< ends a group of matrix products
     sass::FenceScope fence = sass::FenceScope::none;
     bool waits_for_group = false, arrives_at_group = false;  ///< of warps that multiply matrices together
@@ -155,6 +157,9 @@ private:
     /// Warps of its warp group go on that wait for this one.
     void arrive_at_group(const Warp& warp, double now);
     /// Puts a product of a warp group into the queue of its tensor core.
+    void note_arithmetic_unit(std::uint16_t unit);
+    /// Beside products of warp groups, arithmetic of all units waits after an instruction that writes registers.
+    void hold_arithmetic_back(std::uint32_t scheduler, std::uint8_t results, double now);
     void queue_product(Warp& warp, std::size_t at, double now);
     /// The instruction at `at` has read its operands at `read` and written its results at `written`.
     void complete(Warp& warp, std::size_t at, double read, double written, double later_for_cores = 0);
@@ -221,6 +226,8 @@ private:
     std::vector<costs::ConstantOperands> constant_operands_;                     ///< by scheduler
     std::vector<costs::ConstantPort> constant_ports_;                            ///< by GPC
     std::vector<std::uint32_t> gpc_of_;                                          ///< by SM
+    std::vector<costs::ProductsUnderWay> products_;                              ///< by scheduler
+    std::vector<std::uint16_t> arithmetic_units_;                                ///< of a scheduler
     costs::FenceSpec fence_spec_;
     std::vector<double> between_free_;  ///< by SM: when it can send or ask for more of other blocks' shared memory
     std::vector<double> arrival_free_;  ///< by SM: when another warp can arrive at the barrier of its cluster

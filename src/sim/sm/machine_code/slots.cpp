@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 namespace gputomo::sim {
 namespace {
@@ -41,6 +42,17 @@ costs::OperandReads operand_reads(const sass::Instruction& instruction) {
 
 double compute_slots(const sass::Instruction& instruction, const Cost& cost, const costs::RegisterFile& file) {
     return multiplies_matrices(instruction) ? cost.issue_slots : costs::slots_beside_others(cost.issue_slots, file);
+}
+
+std::uint8_t arithmetic_results(const sass::Instruction& instruction) {
+    if (instruction.form == nullptr || instruction.form->facts->what != sass::Class::compute) return 0;
+    switch (instruction.form->facts->unit) {
+        case sass::Unit::sp:
+        case sass::Unit::integer:
+        case sass::Unit::sfu: return instruction.form->row->modifiers.find(".WIDE") != std::string_view::npos ? 2 : 1;
+        case sass::Unit::dpu: return 2;
+        default: return 0;
+    }
 }
 
 int stall_cycles(const sass::Control& control) { return std::max<int>(control.stall, control.stay ? 1 : 2); }

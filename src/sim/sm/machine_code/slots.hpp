@@ -17,6 +17,10 @@ namespace gputomo::sim {
 /// The registers that the instruction reads through the ports of the register file.
 [[nodiscard]] costs::OperandReads operand_reads(const sass::Instruction& instruction);
 
+/// The registers that an arithmetic instruction writes which waits beside products of warp groups; 0 for others. One
+/// that writes predicates alone counts as one register: on an H200 it waits nearly as long.
+[[nodiscard]] std::uint8_t arithmetic_results(const sass::Instruction& instruction);
+
 /// Cycles from an instruction's issue to that of its warp's next one. One that yields leaves the next cycle to other
 /// warps (Huerta 2025, 2503.20481).
 [[nodiscard]] int stall_cycles(const sass::Control& control);

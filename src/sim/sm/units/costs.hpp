@@ -27,6 +27,7 @@ struct Cost {
     std::uint32_t steps = 1;     ///< dependent machine instructions
     double issue_slots = 1;      ///< issue slots that each step takes
     std::vector<UnitUse> units;  ///< alternatives
+    double beside = 0;           ///< of a product of a warp group: cycles between arithmetic instructions beside it
     bool on_cores = false;       ///< runs on the CUDA cores: its first unit also adds integers or floats
 };
 

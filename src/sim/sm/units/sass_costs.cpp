@@ -1,5 +1,6 @@
 #include "sim/sm/units/sass_costs.hpp"
 
+#include "costs/beside_products.hpp"
 #include "sass/form.hpp"
 #include "sim/machine_code/warpgroup_shape.hpp"
 #include "sim/memory/description.hpp"
@@ -82,6 +83,8 @@ private:
         // The warp goes on at once: the tensor core reads the registers while it multiplies.
         cost.issue_slots = 1;
         for (UnitUse& use : cost.units) use.interval = time.interval;
+        cost.beside = costs::interval_beside_products(
+            machine_, machine_code::warpgroup::registers_of_operand(instruction, 0), time.interval);
         found.assumption = time.assumption;
         return found;
     }
@@ -122,7 +125,7 @@ private:
 
 bool equal(const Cost& a, const Cost& b) {
     return a.latency == b.latency && a.to_cores == b.to_cores && a.issue_slots == b.issue_slots &&
-           a.on_cores == b.on_cores && a.units.size() == b.units.size() &&
+           a.on_cores == b.on_cores && a.beside == b.beside && a.units.size() == b.units.size() &&
            std::ranges::equal(a.units, b.units, [](const UnitUse& x, const UnitUse& y) {
                return x.unit == y.unit && x.interval == y.interval;
            });
