@@ -138,8 +138,9 @@ struct MeetingUse {
     std::uint16_t expected = 0;  ///< threads; 0: all of the block
 };
 
-/// Waves of blocks of an SM that are replayed. The second half of them tells how long further blocks take.
-inline constexpr std::uint64_t kReplayedWaves = 4;
+/// Most waves of blocks of an SM that are replayed. The second half of them tells how long further blocks take. Waves
+/// differ, because SMs get out of step and parts of DRAM are refreshed now and then.
+inline constexpr std::uint64_t kReplayedWaves = 12;
 
 /// All that a block executed, warp by warp.
 struct BlockTrace {

@@ -261,6 +261,14 @@ private:
         return {0, last / 2, last};
     }
 
+    /// Recorded warp instructions of an SM after which no wave begins that has so many blocks before it.
+    [[nodiscard]] std::size_t most_before(std::size_t blocks) const {
+        constexpr std::size_t kFirstWaves = 4;
+        return blocks < kFirstWaves * profile_.resident_blocks
+                   ? sampling_.most_of_sm
+                   : std::min(sampling_.most_of_sm, sampling_.most_of_later_waves);
+    }
+
     void trace_sms() {
         const auto chosen = chosen_sms();
         for (const auto sm : chosen) {
@@ -270,7 +278,8 @@ private:
             const std::size_t before = events_;
             for (std::uint64_t block = sm; block < profile_.blocks; block += sms_) {
                 if (traced.size() == sampling_.replayed_waves * profile_.resident_blocks) break;
-                if (traced.size() % profile_.resident_blocks == 0 && events_ - before > sampling_.most_of_sm) break;
+                if (traced.size() % profile_.resident_blocks == 0 && events_ - before > most_before(traced.size()))
+                    break;
                 if (!traced.empty() && events_ > sampling_.most_events / sampling_.replayed_sms * profile_.sms.size())
                     break;
                 if (!execute(block, true)) break;

@@ -46,6 +46,9 @@ struct Sampling {
     double thorough = 4e6;
     std::size_t replayed_sms = 3;                 ///< at most: the first, a middle and the last that have blocks
     std::size_t replayed_waves = kReplayedWaves;  ///< at most, of an SM
+    /// Recorded warp instructions of an SM after which a fifth or later wave is not begun. Their replay takes about a
+    /// second at most.
+    std::size_t most_of_later_waves = 100'000;
     /// Recorded warp instructions of an SM after which a further wave is not begun.
     std::size_t most_of_sm = std::size_t{24} << 20;
     /// Executed warp instructions after which the simulation of a launch whose blocks depend on each other is given up.

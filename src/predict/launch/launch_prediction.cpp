@@ -221,10 +221,14 @@ private:
         result.recorded = recorded;
         result.factor = sm_blocks / recorded;
         Shares shares = shares_of(blocks, result.factor);
+        if (sm_blocks > recorded) {
+            shares.stands_from = blocks.size() / 2;
+            shares.stands_for = (recorded / 2 + sm_blocks) / 2;
+        }
         result.replayed = replay_sm(profile_, rates_, shares, blocks);
-        result.cycles = of_all(result.replayed.cycles, blocks, shares, sm_blocks);
+        result.cycles = of_all(result.replayed, blocks, shares, sm_blocks);
         shares.contention = false;
-        result.latency = of_all(replay_sm(profile_, rates_, shares, blocks).cycles, blocks, shares, sm_blocks);
+        result.latency = of_all(replay_sm(profile_, rates_, shares, blocks), blocks, shares, sm_blocks);
         to_.replayed_blocks += blocks.size();
         return result;
     }
@@ -232,14 +236,26 @@ private:
     /// Cycles of all blocks of an SM. Each that was not recorded takes as long as a recorded one of the second half.
     /// Half a wave runs with fewer warps than the SM holds, and does not tell how long its other half takes. Where
     /// fewer than two waves were recorded, the others take as long as the recorded ones in the mean.
-    double of_all(double cycles, std::span<const launch::BlockTrace> blocks, const Shares& shares,
+    double of_all(const Timeline& recorded, std::span<const launch::BlockTrace> blocks, const Shares& shares,
                   double sm_blocks) const {
         const std::size_t half = blocks.size() / 2;
-        if (sm_blocks <= static_cast<double>(blocks.size())) return cycles;
-        if (half < profile_.resident_blocks) return cycles * sm_blocks / static_cast<double>(blocks.size());
-        const double first = replay_sm(profile_, rates_, shares, blocks.first(half)).cycles;
-        const double each = std::max(0.0, cycles - first) / static_cast<double>(blocks.size() - half);
-        return cycles + each * (sm_blocks - static_cast<double>(blocks.size()));
+        const double left = sm_blocks - static_cast<double>(blocks.size());
+        if (left <= 0) return recorded.cycles;
+        if (half < profile_.resident_blocks) return recorded.cycles * sm_blocks / static_cast<double>(blocks.size());
+        const Timeline first = replay_sm(profile_, rates_, shares, blocks.first(half));
+        const double each =
+            std::max(0.0, last_wave_ends(recorded) - last_wave_ends(first)) / static_cast<double>(blocks.size() - half);
+        return recorded.cycles + each * left;
+    }
+
+    /// When the blocks of the last wave end in the mean, and what they have stored has arrived. The last block alone may
+    /// end early or late.
+    [[nodiscard]] double last_wave_ends(const Timeline& timeline) const {
+        const auto& ends = timeline.ends;
+        const std::span last = std::span(ends).last(std::min<std::size_t>(ends.size(), profile_.resident_blocks));
+        double sum = 0;
+        for (const double end : last) sum += end;
+        return sum / static_cast<double>(last.size()) + timeline.cycles - ends.back();
     }
 
     /// A grid of one wave ends with its slowest SM. In a larger grid, blocks go to the SM that is free first. SMs with

@@ -97,11 +97,11 @@ Arrival SmMemory::on_the_way(std::uint64_t granule, double arrival, double now, 
 
 /// The bytes pass the SM's port, then its share of the GPU's bandwidth. There each byte counts as `weight` bytes.
 /// Returns when the share begins to serve them.
-double SmMemory::through(Server& port, Server& share, const Bandwidth& bandwidth, double bytes, double now,
+double SmMemory::through(Server& port, GpuServer& share, const Bandwidth& bandwidth, double bytes, double now,
                          double weight) const {
     double start = now;
     if (bandwidth.sm > 0) start = port.take(start, bytes / bandwidth.sm * scale_);
-    if (bandwidth.gpu > 0) start = share.take(start, weight * bytes * shares_.active_sms / bandwidth.gpu * scale_);
+    if (bandwidth.gpu > 0) start = share.take(start, weight * bytes * shares_.active_sms / bandwidth.gpu * scale_, askers());
     return start;
 }
 
@@ -116,7 +116,8 @@ Arrival SmMemory::load_missing(const SharedLine& shared, std::uint32_t missing, 
     const double weight = static_cast<double>(granules.count) * rates_.l2_granule / bytes / merged;
     double start = through(loads_, load_share_, rates_.loads, bytes, now, weight);
     if (rates_.gpc_loads > 0)
-        start = gpc_share_.take(start, bytes * shares_.gpc_sms / merged / rates_.gpc_loads * scale_);
+        start = gpc_share_.take(start, bytes * shares_.gpc_sms / merged / rates_.gpc_loads * scale_,
+                                {shares_.gpc_sms, apart_});
     return from_l2(granules, start, lag, prefetched);
 }
 
@@ -172,7 +173,7 @@ Arrival SmMemory::fetch(std::uint64_t granule, double now, double lag) {
     const double bytes = share * rates_.l2_granule;
     timeline_.dram_read_bytes += bytes;
     to_dram(bytes * shares_.displaced, now);
-    const double queued = dram_.take(now, bytes * shares_.active_sms / rates_.memory_bandwidth * scale_);
+    const double queued = dram_.take(now, bytes * shares_.active_sms / rates_.memory_bandwidth * scale_, askers());
     const auto address = granule * static_cast<std::uint64_t>(rates_.l2_granule);
     const double start = std::max(queued, now + load_.wait(now) * scale_);
     load_.add(now, bytes * shares_.active_sms);
@@ -213,9 +214,7 @@ Arrival SmMemory::from_memory(std::uint64_t address, double now, double latency,
 
 double SmMemory::through_fabric(double bytes, double now) {
     if (rates_.l2_fabric == 0 || scale_ == 0) return now;
-    const double cycles = bytes * shares_.active_sms / rates_.l2_fabric;
-    fabric_busy_ += cycles;
-    return fabric_share_.reserve(now, cycles);
+    return fabric_share_.take(now, bytes * shares_.active_sms / rates_.l2_fabric, askers());
 }
 
 double SmMemory::store(const launch::TouchedLine& line, double now) {
@@ -314,15 +313,15 @@ void SmMemory::to_dram(double written, double now) {
     timeline_.dram_written_bytes += written;
     const double cycles = written * rates_.write_cost * shares_.active_sms / rates_.memory_bandwidth;
     written_back_ += cycles;
-    (void)dram_.take(now, cycles * scale_);
+    (void)dram_.take(now, cycles * scale_, askers());
 }
 
 void SmMemory::fill_busy(BusyCycles& busy) const {
-    busy[kDram] = dram_.busy;
-    busy[kL2Loads] = std::max({loads_.busy, load_share_.busy, gpc_share_.busy});
-    busy[kL2Stores] = std::max(stores_.busy, store_share_.busy);
-    busy[kL2Atomics] = std::max(atomics_.busy, atomic_share_.busy);
-    if (rates_.l2_fabric > 0) busy[kL2Fabric] = fabric_busy_;
+    busy[kDram] = dram_.busy();
+    busy[kL2Loads] = std::max({loads_.busy, load_share_.busy(), gpc_share_.busy()});
+    busy[kL2Stores] = std::max(stores_.busy, store_share_.busy());
+    busy[kL2Atomics] = std::max(atomics_.busy, atomic_share_.busy());
+    if (rates_.l2_fabric > 0) busy[kL2Fabric] = fabric_share_.busy();
     busy[kFilling] = filling_.busy;
     double most = 0;
     for (const Server& unit : atomic_units_) most = std::max(most, unit.busy);
@@ -339,7 +338,8 @@ Utilisation SmMemory::used() const {
     for (const Server& unit : atomic_units_) atomics += unit.busy / static_cast<double>(atomic_units_.size());
     return {.l1 = std::max({loads_.busy, stores_.busy, atomics_.busy}),
             .l2 = std::max(
-                {load_share_.busy, gpc_share_.busy, store_share_.busy, fabric_busy_, atomic_share_.busy, atomics}),
+                {load_share_.busy(), gpc_share_.busy(), store_share_.busy(), fabric_share_.busy(), atomic_share_.busy(),
+                 atomics}),
             .dram = shares_.active_sms * (read + written) / rates_.memory_peak};
 }
 

@@ -1,8 +1,8 @@
 // The caches of an SM and its share of the L2 and of DRAM: when each line of an access is done.
 #pragma once
 
-#include "costs/calendar.hpp"
 #include "launch/profile/launch_profile.hpp"
+#include "predict/launch/gpu_server.hpp"
 #include "predict/launch/memory_load.hpp"
 #include "predict/launch/recent_granules.hpp"
 #include "predict/launch/sm_rates.hpp"
@@ -37,10 +37,13 @@ public:
 
     /// When a line of an access that leaves the SM at `now` is done. `twin` is that of the warp.
     double served(const launch::WarpAccess& access, const SharedLine& shared, double now, Twin& twin);
-    /// From now on, blocks of earlier waves have run on all SMs.
-    void start_later_wave() { later_wave_ = true; }
+    /// From now on, blocks of earlier waves have run on all SMs, which are `apart` cycles out of step.
+    void start_later_wave(double apart) {
+        later_wave_ = true;
+        apart_ = apart;
+    }
     /// When the last store has left the SM and has passed through the L2.
-    [[nodiscard]] double stores_end() const { return std::max({stores_.free, store_share_.free, stores_passed_}); }
+    [[nodiscard]] double stores_end() const { return std::max({stores_.free, store_share_.busy_until(), stores_passed_}); }
     /// When the last atomic so far has left the SM.
     [[nodiscard]] double atomics_left() const { return atomics_left_; }
     /// When the units have performed the atomics of all SMs.
@@ -50,8 +53,9 @@ public:
     [[nodiscard]] Utilisation used() const;
 
 private:
-    double through(Server& port, Server& share, const Bandwidth& bandwidth, double bytes, double now,
+    double through(Server& port, GpuServer& share, const Bandwidth& bandwidth, double bytes, double now,
                    double weight = 1) const;
+    [[nodiscard]] Askers askers() const { return {shares_.active_sms, apart_}; }
     Arrival load(const launch::WarpAccess& access, const SharedLine& shared, double now, double lag);
     /// These sectors are not in the L1.
     Arrival load_missing(const SharedLine& shared, std::uint32_t missing, std::uint32_t prefetched, double now,
@@ -86,10 +90,6 @@ private:
     /// Cycles for which an access waits until its page can be translated.
     double translation(const launch::TouchedLine& line, double now);
 
-    /// Slots of the calendar of the way through the L2. Data are booked for when they arrive, behind the queue of DRAM,
-    /// which may be long. With fewer slots, later requests would be booked behind that queue as well.
-    static constexpr std::uint32_t kFabricSlots = 1 << 16;
-
     const SmRates& rates_;
     const Shares& shares_;
     Timeline& timeline_;
@@ -97,9 +97,8 @@ private:
     double scale_;  ///< of the cycles for which something is busy: 0 where nothing ever is
     RecentGranules l1_, l2_;
     MemoryLoad load_;
-    Server loads_, load_share_, gpc_share_, stores_, store_share_, atomics_, atomic_share_, dram_;
-    costs::Calendar fabric_share_{kFabricSlots};
-    double fabric_busy_ = 0;    ///< cycles
+    Server loads_, stores_, atomics_;  ///< the SM's ports
+    GpuServer load_share_, gpc_share_, store_share_, atomic_share_, fabric_share_, dram_;
     double stores_passed_ = 0;  ///< when the last store so far has passed the way that it shares with reads
     Server filling_;            ///< parts of the L2 that stores to lines on their way from DRAM block
     std::vector<Server> atomic_units_;
@@ -113,6 +112,7 @@ private:
     static constexpr double kNotYet = std::numeric_limits<double>::max();
     double translated_ = kNotYet;  ///< when the first access of the SM was translated
     bool later_wave_ = false;
+    double apart_ = 0;  ///< cycles by which SMs are out of step
     double written_back_ = 0;  ///< cycles of DRAM
     double fetched_ = 0;       ///< granules fetched for all SMs that were not waited for
 };

@@ -1,8 +1,10 @@
 #include "predict/launch/sm_timeline.hpp"
 
 #include "costs/beside_products.hpp"
+#include "predict/launch/gpu_server.hpp"
 #include "predict/launch/sm_memory.hpp"
 #include "predict/launch/sm_server.hpp"
+#include "predict/launch/steps_apart.hpp"
 #include "predict/launch/warp_timeline.hpp"
 #include "units/interruption.hpp"
 
@@ -78,7 +80,10 @@ private:
     void start_block(double now) {
         look_for_interruption();
         const auto index = static_cast<std::uint32_t>(next_block_++);
-        if (next_block_ > resident_) memory_.start_later_wave();
+        if (next_block_ > resident_) {
+            apart_ = steps_.after(wave_of(index));
+            memory_.start_later_wave(apart_);
+        }
         if (next_block_ > first_last_) {
             shares_.active_sms = shares_.active_at_end;
             shares_.gpc_sms = std::min(shares_.gpc_sms, std::ceil(shares_.active_at_end / rates_.gpcs));
@@ -87,8 +92,8 @@ private:
         // All SMs start blocks in turn.
         const double interval = rates_.block_interval * shares_.active_sms;
         const bool first = next_block_ <= resident_;
-        const double start = !rates_.counts_ends ? starts_.take(now, interval * scale_)
-                             : first             ? starts_.take(shares_.first_start, rates_.next_interval * scale_)
+        const double start = !rates_.counts_ends ? starts_.take(now, interval * scale_, askers())
+                             : first             ? first_starts_.take(shares_.first_start, rates_.next_interval * scale_)
                                                  : now;
         block.running = block.trace->warps.size();
         block.count_phases();
@@ -118,6 +123,7 @@ private:
         timeline_.cycles = std::max(timeline_.cycles, now);
         if (--block.running == 0) {
             timeline_.ends.push_back(now);
+            steps_.end_block(now - block.start);
             if (timeline_.blocks.size() < costs::kMostSpans)
                 timeline_.blocks.push_back({.block = block.trace->block, .start = block.start, .end = now});
             now = count_end(now);
@@ -128,10 +134,18 @@ private:
         }
     }
 
+    [[nodiscard]] Askers askers() const { return {shares_.active_sms, apart_}; }
+
+    /// Waves before the block; in the mean of those that it stands for, where it stands for later ones.
+    [[nodiscard]] double wave_of(std::size_t block) const {
+        const double number = block < shares_.stands_from ? static_cast<double>(block) : shares_.stands_for;
+        return std::floor(number / static_cast<double>(resident_));
+    }
+
     /// When a block that ends at `now` counts as ended. One block of each SM ends at about the same time.
     double count_end(double now) {
         if (!rates_.counts_ends) return now;
-        const double counted = ends_.take(now, rates_.block_interval * shares_.active_sms * scale_);
+        const double counted = starts_.take(now, rates_.block_interval * shares_.active_sms * scale_, askers());
         timeline_.cycles = std::max(timeline_.cycles, counted);
         return counted;
     }
@@ -486,7 +500,7 @@ private:
         constexpr std::array kNames{kStorage, kFirstCache, kConstants, kTextures};  // by launch::Stage
         for (std::size_t stage = 0; stage < kNames.size(); ++stage) busy[kNames[stage]] = stages_[stage].busy;
         memory_.fill_busy(busy);
-        busy[kBlockStarts] = rates_.counts_ends ? ends_.busy : starts_.busy;
+        busy[kBlockStarts] = starts_.busy();
         std::erase_if(busy, [](const auto& row) { return row.second == 0; });
     }
 
@@ -531,7 +545,10 @@ private:
     double issued_ = 0;
     Server bulk_;                   ///< the unit of bulk copies
     std::array<Server, 4> stages_;  ///< by launch::Stage
-    Server starts_, ends_;
+    Server first_starts_;  ///< of blocks on an empty GPU
+    GpuServer starts_;     ///< of blocks, or ends that count
+    StepsApart steps_;
+    double apart_ = 0;  ///< cycles by which SMs are out of step
     std::vector<ReplayedBlock> blocks_;
     std::vector<ReplayedWarp> warps_;
     std::optional<Next> preferred_;  ///< a warp that issues before those in the queue

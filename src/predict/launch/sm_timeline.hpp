@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -30,6 +31,9 @@ struct Shares {
     AtomicShares atomic_shares;           ///< where `atomics` are given
     const L2Content* content = nullptr;   ///< of the L2 when the launch begins; nullptr: nothing
     double active_at_end = 1;             ///< active_sms while the last blocks run that replay_sm() is given
+    /// The first block that stands for later ones as well, and the number of the one in the middle of those.
+    std::size_t stands_from = std::numeric_limits<std::size_t>::max();
+    double stands_for = 0;
     bool contention = true;  ///< false: units, bandwidths and issue slots are never busy, only latencies count
 };
 

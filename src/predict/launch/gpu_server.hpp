@@ -1,0 +1,38 @@
+// A bandwidth that all SMs share, as the replayed SM meets it.
+#pragma once
+
+#include "costs/calendar.hpp"
+
+#include <cstdint>
+
+namespace gputomo::predict {
+
+/// Who asks a shared resource when the replayed SM does.
+struct Askers {
+    double sms = 1;    ///< SMs that make the same requests
+    double apart = 0;  ///< cycles between the SM that makes a request first and the one that makes it last
+};
+
+/// The replayed SM's requests stand for those of all SMs. While SMs are in step, they ask at the same time, and their
+/// requests queue. SMs that are out of step ask at different times, and each meets a steady flow of the others'
+/// requests: half of them make theirs before the replayed SM does.
+class GpuServer {
+public:
+    /// When the replayed SM's part of a request begins to be served, which arrives at `now`. To serve the requests of
+    /// all SMs takes `cycles`.
+    double take(double now, double cycles, const Askers& askers);
+    /// End of the last request; 0 before the first.
+    [[nodiscard]] double busy_until() const { return calendar_.busy_until(); }
+    /// Cycles for which requests of all SMs were served.
+    [[nodiscard]] double busy() const { return busy_; }
+
+private:
+    /// Data are booked for when they arrive, behind the queue of DRAM, which may be long. With fewer slots, later
+    /// requests would be booked behind that queue as well.
+    static constexpr std::uint32_t kSlots = 1 << 16;
+
+    costs::Calendar calendar_{kSlots};
+    double busy_ = 0;
+};
+
+}  // namespace gputomo::predict
