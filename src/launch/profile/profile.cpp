@@ -263,8 +263,7 @@ private:
 
     /// Recorded warp instructions of an SM after which no wave begins that has so many blocks before it.
     [[nodiscard]] std::size_t most_before(std::size_t blocks) const {
-        constexpr std::size_t kFirstWaves = 4;
-        return blocks < kFirstWaves * profile_.resident_blocks
+        return blocks < sampling_.first_waves * profile_.resident_blocks
                    ? sampling_.most_of_sm
                    : std::min(sampling_.most_of_sm, sampling_.most_of_later_waves);
     }

@@ -46,8 +46,9 @@ struct Sampling {
     double thorough = 4e6;
     std::size_t replayed_sms = 3;                 ///< at most: the first, a middle and the last that have blocks
     std::size_t replayed_waves = kReplayedWaves;  ///< at most, of an SM
-    /// Recorded warp instructions of an SM after which a fifth or later wave is not begun. Their replay takes about a
-    /// second at most.
+    std::size_t first_waves = 4;                  ///< of these; later ones are replayed where blocks are short
+    /// Recorded warp instructions of an SM after which a later wave is not begun. Their replay takes about a second at
+    /// most.
     std::size_t most_of_later_waves = 100'000;
     /// Recorded warp instructions of an SM after which a further wave is not begun.
     std::size_t most_of_sm = std::size_t{24} << 20;
@@ -55,14 +56,16 @@ struct Sampling {
     /// They take about a minute.
     std::uint64_t most_simulated = 50'000'000;
 
-    /// For comparing many configurations of a kernel: two waves of one SM, or one wave of long blocks, and few further
-    /// blocks. Blocks that differ from most others are seldom seen.
+    /// For comparing many configurations of a kernel: two waves of one SM, more of short blocks or one of long ones, and
+    /// few further blocks. Blocks that differ from most others are seldom seen.
     [[nodiscard]] Sampling quick() const {
         Sampling less = *this;
         less.thorough = 1e5;
         less.most_blocks = 24;
         less.replayed_sms = 1;
-        less.replayed_waves = 2;
+        less.replayed_waves = 8;
+        less.first_waves = 2;
+        less.most_of_later_waves = 10'000;
         less.most_of_sm = 300'000;
         less.is_quick = true;
         return less;

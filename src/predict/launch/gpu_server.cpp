@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gputomo::predict {
 namespace {
@@ -16,18 +17,21 @@ double GpuServer::take(double now, double cycles, const Askers& askers) {
     if (cycles <= 0) return now;
     busy_ += cycles;
     const double parts = std::min(kMostParts, std::floor(askers.apart / costs::Calendar::kSlot));
-    if (parts < 2 || askers.sms <= 1) return calendar_.reserve(now, cycles);
-    const double own = cycles / askers.sms, part = (cycles - own) / parts;
+    const bool in_step = parts < 2 || askers.sms <= 1;
+    const double own = in_step ? cycles : cycles / askers.sms, part = (cycles - own) / parts;
     const double first = std::max(0.0, now - askers.apart / 2);
-    for (double i = 0; i < parts; ++i) {
-        const double asked = first + askers.apart * (i + 0.5) / parts;
-        if (asked < now) (void)calendar_.reserve(asked, part);
-    }
+    double next = 0;
+    const auto let_others_ask = [&](double until) {
+        for (; next < parts && !in_step; ++next) {
+            const double asked = first + askers.apart * (next + 0.5) / parts;
+            if (asked >= until) return;
+            (void)calendar_.reserve(asked, part);
+        }
+    };
+    let_others_ask(now);
     const double start = calendar_.reserve(now, own);
-    for (double i = 0; i < parts; ++i) {
-        const double asked = first + askers.apart * (i + 0.5) / parts;
-        if (asked >= now) (void)calendar_.reserve(asked, part);
-    }
+    served_until_ = std::max(served_until_, start + own);
+    let_others_ask(std::numeric_limits<double>::infinity());
     return start;
 }
 

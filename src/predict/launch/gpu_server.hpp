@@ -21,8 +21,8 @@ public:
     /// When the replayed SM's part of a request begins to be served, which arrives at `now`. To serve the requests of
     /// all SMs takes `cycles`.
     double take(double now, double cycles, const Askers& askers);
-    /// End of the last request; 0 before the first.
-    [[nodiscard]] double busy_until() const { return calendar_.busy_until(); }
+    /// When the last request of the replayed SM has been served; 0 before the first.
+    [[nodiscard]] double served_until() const { return served_until_; }
     /// Cycles for which requests of all SMs were served.
     [[nodiscard]] double busy() const { return busy_; }
 
@@ -32,7 +32,7 @@ private:
     static constexpr std::uint32_t kSlots = 1 << 16;
 
     costs::Calendar calendar_{kSlots};
-    double busy_ = 0;
+    double busy_ = 0, served_until_ = 0;
 };
 
 }  // namespace gputomo::predict

@@ -233,7 +233,8 @@ private:
         return result;
     }
 
-    /// Cycles of all blocks of an SM. Each that was not recorded takes as long as a recorded one of the second half.
+    /// Cycles of all blocks of an SM. Each that was not recorded takes as long as a recorded one of the second half: the
+    /// time from the end of the last wave of the first half to that of the second one, shared among its blocks.
     /// Half a wave runs with fewer warps than the SM holds, and does not tell how long its other half takes. Where
     /// fewer than two waves were recorded, the others take as long as the recorded ones in the mean.
     double of_all(const Timeline& recorded, std::span<const launch::BlockTrace> blocks, const Shares& shares,
