@@ -14,4 +14,11 @@ namespace gputomo::costs {
     return std::max(1.0, 2 * *memory.read_bandwidth / *memory.copy_bandwidth - 1);
 }
 
+/// The same for a launch whose DRAM reads and writes as many bytes. The further time is that of changes between both:
+/// where one follows the other by chance, there are as many as the product of both shares says. `cost` is that of a
+/// copy, whose shares are equal.
+[[nodiscard]] inline double write_cost_beside(double cost, double read, double written) {
+    return read + written > 0 ? 1 + 2 * (cost - 1) * read / (read + written) : cost;
+}
+
 }  // namespace gputomo::costs

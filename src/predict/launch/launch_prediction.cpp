@@ -1,8 +1,10 @@
 #include "predict/launch/launch_prediction.hpp"
 
+#include "costs/dram_writes.hpp"
 #include "launch/profile/sharers.hpp"
 #include "predict/launch/atomic_load.hpp"
 #include "predict/launch/doubts.hpp"
+#include "predict/launch/l2_use.hpp"
 #include "predict/launch/touched_bytes.hpp"
 
 #include <fmt/format.h>
@@ -191,24 +193,27 @@ private:
                     for (std::size_t i = access.first; i < std::size_t{access.first} + access.lines; ++i)
                         stored +=
                             static_cast<double>(launch::kTouchedSectorBytes) * std::popcount(block.lines[i].sectors);
-        const double touched_by_grid = grid.read + grid.written;
-        // Where the L2 is full of the launch's own lines, each miss evicts one of them, and all written ones in time.
-        const double room = touched_by_grid * content_.own_share();
-        const double evicted = touched_by_grid <= rates_.l2_bytes ? 0
-                               : content_.own_share() > 0         ? 1 - room / touched_by_grid
-                                                                  : 1 - rates_.l2_bytes / touched_by_grid;
+        const double read = std::max(grid.read, grid.fetched);
+        const double first_of_gpu = read_by_sms > 0 ? std::min(1.0, read / read_by_sms) : 1;
+        const L2Use l2 = l2_use_of({.capacity = rates_.l2_bytes,
+                                    .sides = rates_.l2_sides,
+                                    .read = grid.read,
+                                    .written = grid.written,
+                                    .readers = first_of_gpu > 0 ? 1 / first_of_gpu : 1},
+                                   content_);
         return {.active_sms = active,
                 // In one wave, the launch ends with the SM that has begun last.
                 .first_start = rates_.first_interval * (active - 1) * (in_one_wave() ? 1 : 0.5),
                 .gpc_sms = gpc_sms(blocks.front().block, active),
-                .first_of_gpu = read_by_sms > 0 ? std::min(1.0, std::max(grid.read, grid.fetched) / read_by_sms) : 1,
-                .l2_bytes = touched_by_grid > rates_.l2_bytes
-                                ? rates_.l2_bytes * std::min(1.0, touched.read * factor / touched_by_grid)
-                                : rates_.l2_bytes,
-                .written_back = stored > 0 ? std::min(1.0, touched.written / stored) * evicted : 0,
+                .first_of_gpu = first_of_gpu,
+                .l2_bytes = l2.fits ? rates_.l2_bytes : std::min(l2.kept_of_read, 1.0) * touched.read * factor,
+                .written_back = stored > 0 ? std::min(1.0, touched.written / stored) * l2.written_back : 0,
                 .stored_once = stored > 0 ? std::min(1.0, touched.written / stored) : 0,
                 // In equal parts over the launch, since some blocks stand for all.
-                .displaced = content_.is_dirty() ? std::min(1.0, rates_.l2_bytes / std::max(1.0, touched_by_grid)) : 0,
+                .displaced = l2.displaced,
+                .write_cost = costs::write_cost_beside(rates_.write_cost, read * (1 - content_.own_share()),
+                                                       grid.written * l2.written_back +
+                                                           l2.displaced * (grid.read + grid.written)),
                 .atomics = atomics_ ? &*atomics_ : nullptr,
                 .atomic_shares = atomics_ ? atomics_->shares_of(blocks, factor) : AtomicShares{},
                 .content = content_.empty() ? nullptr : &content_};

@@ -311,7 +311,7 @@ void SmMemory::write_back(double bytes, double now) {
 void SmMemory::to_dram(double written, double now) {
     if (written == 0) return;
     timeline_.dram_written_bytes += written;
-    const double cycles = written * rates_.write_cost * shares_.active_sms / rates_.memory_bandwidth;
+    const double cycles = written * shares_.write_cost * shares_.active_sms / rates_.memory_bandwidth;
     written_back_ += cycles;
     (void)dram_.take(now, cycles * scale_, askers());
 }

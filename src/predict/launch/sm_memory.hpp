@@ -43,7 +43,11 @@ public:
         apart_ = apart;
     }
     /// When the last store has left the SM and has passed through the L2.
-    [[nodiscard]] double stores_end() const { return std::max({stores_.free, store_share_.served_until(), stores_passed_}); }
+    [[nodiscard]] double stores_end() const {
+        return std::max({stores_.free, store_share_.served_until(), stores_passed_});
+    }
+    /// When DRAM has served all that this SM's accesses have asked for so far.
+    [[nodiscard]] double memory_end() const { return dram_.served_until(); }
     /// When the last atomic so far has left the SM.
     [[nodiscard]] double atomics_left() const { return atomics_left_; }
     /// When the units have performed the atomics of all SMs.

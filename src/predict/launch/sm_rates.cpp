@@ -62,6 +62,7 @@ void add_caches(SmRates& rates, const machine::Machine& machine, std::uint64_t s
         rates.l2_bytes = static_cast<double>(l2->capacity.value_or(0));
         rates.l2_latency = static_cast<double>(*l2->latency);
         rates.l2_granule = static_cast<double>(l2->sector.value_or(32));
+        rates.l2_sides = static_cast<double>(std::max<std::int64_t>(1, l2->partitions.value_or(1)));
         rates.loads = {l2->sm_bytes_per_cycle.value_or(0), l2->bytes_per_cycle.value_or(0)};
         rates.gpc_loads = l2->gpc_bytes_per_cycle.value_or(0);
         rates.merged_loads = static_cast<double>(l2->merged_requests.value_or(1));

@@ -52,6 +52,7 @@ struct SmRates {
     double l1_bytes = 0, l1_latency = 0;        ///< beside the shared memory of the resident blocks
     bool l1_keeps_stores = false;               ///< later loads find in the L1 what the SM has stored
     double l2_bytes = 0, l2_granule = 32, l2_latency = 0;
+    double l2_sides = 1;  ///< partitions of the L2, each of l2_bytes
     /// To a line at the mean distance that is not being refreshed, and from nearest to farthest.
     double memory_latency = 0, memory_line_range = 0;
     machine::Refresh refresh;
@@ -67,7 +68,7 @@ struct SmRates {
     bool stores_block_fills = false;  ///< a store to a line that is being fetched blocks the L2's part that serves it
     double memory_bandwidth = 0;      ///< bytes that the GPU reads from DRAM in a cycle
     double memory_peak = 0;           ///< bytes that the pins of DRAM move in a cycle
-    double write_cost = 1;            ///< time of a byte written to DRAM, relative to one that is read
+    double write_cost = 1;            ///< time of a byte written to DRAM, relative to one that is read, in a copy
     std::vector<ContentionTerm> contention;
     double write_delay = 0;      ///< cycles that writes add to a read, per share of DRAM's time that they take
     double texture_latency = 0;  ///< to data in the first cache of the path
