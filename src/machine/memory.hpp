@@ -113,6 +113,7 @@ struct Memory {
     Real pause_time;
     Real refresh_interval;
     Real refresh_time;
+    Real sm_spread;
     Real sm_bytes_per_cycle;
     Integer sm_bytes_in_flight;
     Integer bytes_in_flight;
@@ -170,6 +171,11 @@ struct Memory {
                       "other times. Measured latencies and bandwidths include the refreshes"}, self.refresh_interval);
         visit({.name = "refresh_time", .unit = Unit::nanoseconds,
                .doc = "length of a refresh: a load that arrives meanwhile waits for its end"}, self.refresh_time);
+        visit({.name = "sm_spread", .unit = Unit::count,
+               .doc = "how far SMs drift apart that move equally many bytes at the memory's highest rate: the time from "
+                      "the end of the first to that of the last, over the mean. For predictions: simulated SMs drift "
+                      "apart by themselves",
+               .internal = "no experiment measures it yet; it takes the ends of all SMs"}, self.sm_spread);
         visit({.name = "sm_bytes_per_cycle", .unit = Unit::bytes_per_cycle,
                .doc = "most bytes per cycle that a single SM reads from memory"}, self.sm_bytes_per_cycle);
         visit({.name = "sm_bytes_in_flight", .unit = Unit::bytes,

@@ -370,6 +370,38 @@ TEST(SmTimeline, LastStoreIsWaitedForUntilItHasPassedTheL2) {
     EXPECT_GT(kernel.run(narrow).cycles, wide + 14 * 128 / 4.0);
 }
 
+TEST(SmTimeline, LinesThatWereDisplacedHaveToReachMemory) {
+    Kernel kernel({{.kind = launch::StepKind::global, .stall = 2}}, 1, 8);
+    kernel.touch(0, launch::AccessKind::store);
+    Shares shares = kAlone;
+    const double alone = kernel.run(rates(), shares).cycles;
+    shares.written_back = 1;
+    shares.write_cost = 50;
+    EXPECT_THAT(kernel.run(rates(), shares).cycles, DoubleEq(8 * 128 * 50 / 64.0));
+    EXPECT_LT(alone, 100);
+}
+
+TEST(SmTimeline, SmsThatHaveDriftedApartWaitLessForEachOther) {
+    // Each block reads 16 lines at once and then computes for 600 cycles, so that the memory is idle half of the time
+    // as long as all SMs do the same.
+    Kernel kernel({kLoad, kUse, {.stall = 200}, {.stall = 200}, {.stall = 200}}, 8, 16);
+    kernel.touch(0, launch::AccessKind::load);
+    SmRates drifting = rates();
+    drifting.block_replacement = drifting.memory_latency = drifting.l2_latency = 0;
+    const Shares shares{.active_sms = 20, .first_of_gpu = 1, .l2_bytes = 1 << 20};
+    const Timeline together = kernel.run(drifting, shares);
+    drifting.sm_spread = 0.25;
+    const Timeline apart = kernel.run(drifting, shares);
+    EXPECT_DOUBLE_EQ(together.busy.at(kDram), apart.busy.at(kDram));
+    EXPECT_NEAR(together.cycles, 8 * (600 + 16 * 2 * 20), 500);
+    EXPECT_GE(apart.cycles, apart.busy.at(kDram)) << "the memory cannot do more than before";
+    EXPECT_LT(apart.cycles, 0.8 * together.cycles);
+    // The SM whose share is the smallest.
+    Shares slowest = shares;
+    slowest.slowest = 1.1;
+    EXPECT_DOUBLE_EQ(kernel.run(drifting, slowest).busy.at(kDram), 1.1 * apart.busy.at(kDram));
+}
+
 TEST(SmTimeline, PrefetchedBlockIsReadAtAMiss) {
     Kernel kernel({kLoad, kUse, kLoad, kUse}, 1, 1);
     kernel.touch(0, launch::AccessKind::load);

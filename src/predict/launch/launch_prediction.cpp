@@ -204,6 +204,7 @@ private:
         return {.active_sms = active,
                 // In one wave, the launch ends with the SM that has begun last.
                 .first_start = rates_.first_interval * (active - 1) * (in_one_wave() ? 1 : 0.5),
+                .slowest = in_one_wave() ? 1 + rates_.sm_spread / 2 : 1,
                 .gpc_sms = gpc_sms(blocks.front().block, active),
                 .first_of_gpu = first_of_gpu,
                 .l2_bytes = l2.fits ? rates_.l2_bytes : std::min(l2.kept_of_read, 1.0) * touched.read * factor,
@@ -239,19 +240,21 @@ private:
     }
 
     /// Cycles of all blocks of an SM. Each that was not recorded takes as long as a recorded one of the second half: the
-    /// time from the end of the last wave of the first half to that of the second one, shared among its blocks.
+    /// time from the end of the last wave of the first half to that of the second one, shared among its blocks. It takes
+    /// at least as long as it keeps anything busy.
     /// Half a wave runs with fewer warps than the SM holds, and does not tell how long its other half takes. Where
     /// fewer than two waves were recorded, the others take as long as the recorded ones in the mean.
-    double of_all(const Timeline& recorded, std::span<const launch::BlockTrace> blocks, const Shares& shares,
+    double of_all(const Timeline& all, std::span<const launch::BlockTrace> blocks, const Shares& shares,
                   double sm_blocks) const {
         const std::size_t half = blocks.size() / 2;
-        const double left = sm_blocks - static_cast<double>(blocks.size());
-        if (left <= 0) return recorded.cycles;
-        if (half < profile_.resident_blocks) return recorded.cycles * sm_blocks / static_cast<double>(blocks.size());
+        const auto recorded = static_cast<double>(blocks.size());
+        if (sm_blocks <= recorded) return all.cycles;
+        if (half < profile_.resident_blocks) return all.cycles * sm_blocks / recorded;
         const Timeline first = replay_sm(profile_, rates_, shares, blocks.first(half));
-        const double each =
-            std::max(0.0, last_wave_ends(recorded) - last_wave_ends(first)) / static_cast<double>(blocks.size() - half);
-        return recorded.cycles + each * left;
+        double each =
+            std::max(0.0, last_wave_ends(all) - last_wave_ends(first)) / (recorded - static_cast<double>(half));
+        for (const auto& [name, busy] : all.busy) each = std::max(each, shares.contention ? busy / recorded : 0);
+        return all.cycles + each * (sm_blocks - recorded);
     }
 
     /// When the blocks of the last wave end in the mean, and what they have stored has arrived. The last block alone may

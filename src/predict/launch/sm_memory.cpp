@@ -101,8 +101,13 @@ double SmMemory::through(Server& port, GpuServer& share, const Bandwidth& bandwi
                          double weight) const {
     double start = now;
     if (bandwidth.sm > 0) start = port.take(start, bytes / bandwidth.sm * scale_);
-    if (bandwidth.gpu > 0) start = share.take(start, weight * bytes * shares_.active_sms / bandwidth.gpu * scale_, askers());
+    if (bandwidth.gpu > 0) start = at_share(share, start, weight * bytes * shares_.active_sms / bandwidth.gpu);
     return start;
+}
+
+double SmMemory::at_share(GpuServer& share, double now, double cycles, double sms) const {
+    const double apart = std::max(apart_, rates_.sm_spread * (now - shares_.first_start));
+    return share.take(now, cycles * shares_.slowest * scale_, {sms, apart});
 }
 
 Arrival SmMemory::load_missing(const SharedLine& shared, std::uint32_t missing, std::uint32_t prefetched, double now,
@@ -116,8 +121,7 @@ Arrival SmMemory::load_missing(const SharedLine& shared, std::uint32_t missing, 
     const double weight = static_cast<double>(granules.count) * rates_.l2_granule / bytes / merged;
     double start = through(loads_, load_share_, rates_.loads, bytes, now, weight);
     if (rates_.gpc_loads > 0)
-        start = gpc_share_.take(start, bytes * shares_.gpc_sms / merged / rates_.gpc_loads * scale_,
-                                {shares_.gpc_sms, apart_});
+        start = at_share(gpc_share_, start, bytes * shares_.gpc_sms / merged / rates_.gpc_loads, shares_.gpc_sms);
     return from_l2(granules, start, lag, prefetched);
 }
 
@@ -173,7 +177,7 @@ Arrival SmMemory::fetch(std::uint64_t granule, double now, double lag) {
     const double bytes = share * rates_.l2_granule;
     timeline_.dram_read_bytes += bytes;
     to_dram(bytes * shares_.displaced, now);
-    const double queued = dram_.take(now, bytes * shares_.active_sms / rates_.memory_bandwidth * scale_, askers());
+    const double queued = at_share(dram_, now, bytes * shares_.active_sms / rates_.memory_bandwidth);
     const auto address = granule * static_cast<std::uint64_t>(rates_.l2_granule);
     const double start = std::max(queued, now + load_.wait(now) * scale_);
     load_.add(now, bytes * shares_.active_sms);
@@ -214,7 +218,7 @@ Arrival SmMemory::from_memory(std::uint64_t address, double now, double latency,
 
 double SmMemory::through_fabric(double bytes, double now) {
     if (rates_.l2_fabric == 0 || scale_ == 0) return now;
-    return fabric_share_.take(now, bytes * shares_.active_sms / rates_.l2_fabric, askers());
+    return at_share(fabric_share_, now, bytes * shares_.active_sms / rates_.l2_fabric);
 }
 
 double SmMemory::store(const launch::TouchedLine& line, double now) {
@@ -313,7 +317,7 @@ void SmMemory::to_dram(double written, double now) {
     timeline_.dram_written_bytes += written;
     const double cycles = written * shares_.write_cost * shares_.active_sms / rates_.memory_bandwidth;
     written_back_ += cycles;
-    (void)dram_.take(now, cycles * scale_, askers());
+    (void)at_share(dram_, now, cycles);
 }
 
 void SmMemory::fill_busy(BusyCycles& busy) const {

@@ -46,8 +46,14 @@ public:
     [[nodiscard]] double stores_end() const {
         return std::max({stores_.free, store_share_.served_until(), stores_passed_});
     }
-    /// When DRAM has served all that this SM's accesses have asked for so far.
-    [[nodiscard]] double memory_end() const { return dram_.served_until(); }
+    /// When what all SMs share has served all that this SM has asked for so far.
+    [[nodiscard]] double shares_end() const {
+        double end = 0;
+        for (const GpuServer* share :
+             {&load_share_, &gpc_share_, &store_share_, &atomic_share_, &fabric_share_, &dram_})
+            end = std::max(end, share->served_until());
+        return end;
+    }
     /// When the last atomic so far has left the SM.
     [[nodiscard]] double atomics_left() const { return atomics_left_; }
     /// When the units have performed the atomics of all SMs.
@@ -57,9 +63,13 @@ public:
     [[nodiscard]] Utilisation used() const;
 
 private:
+    /// When a bandwidth that `sms` SMs share serves this SM's part of a request which takes it `cycles` for all of them.
+    double at_share(GpuServer& share, double now, double cycles, double sms) const;
+    double at_share(GpuServer& share, double now, double cycles) const {
+        return at_share(share, now, cycles, shares_.active_sms);
+    }
     double through(Server& port, GpuServer& share, const Bandwidth& bandwidth, double bytes, double now,
                    double weight = 1) const;
-    [[nodiscard]] Askers askers() const { return {shares_.active_sms, apart_}; }
     Arrival load(const launch::WarpAccess& access, const SharedLine& shared, double now, double lag);
     /// These sectors are not in the L1.
     Arrival load_missing(const SharedLine& shared, std::uint32_t missing, std::uint32_t prefetched, double now,

@@ -141,6 +141,7 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
             rates.contention.push_back({slopes[i], limits[i] / rates.clock_ghz});
     }
     rates.write_delay = memory.write_delay.value_or(0);
+    rates.sm_spread = memory.sm_spread.value_or(0);
     rates.texture_latency = rates.l1_latency;
     if (const auto caches = machine::caches_on(machine, "texture"); !caches.empty())
         if (const auto* const cache = cache_named(machine, caches.front()); cache != nullptr && cache->latency)

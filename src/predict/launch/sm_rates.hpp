@@ -67,6 +67,7 @@ struct SmRates {
     double l2_fabric = 0;
     bool stores_block_fills = false;  ///< a store to a line that is being fetched blocks the L2's part that serves it
     double memory_bandwidth = 0;      ///< bytes that the GPU reads from DRAM in a cycle
+    double sm_spread = 0;             ///< how far SMs drift apart that do the same, as a share of the time
     double memory_peak = 0;           ///< bytes that the pins of DRAM move in a cycle
     double write_cost = 1;            ///< time of a byte written to DRAM, relative to one that is read, in a copy
     std::vector<ContentionTerm> contention;

@@ -64,9 +64,9 @@ public:
             const auto [now, index] = next();
             issue(index, now);
         }
-        // Stores and atomics that left the SM have to arrive, and lines that they displaced in the L2 have to leave it.
+        // Stores and atomics that left the SM have to arrive, and lines that were displaced in the L2 have to leave it.
         timeline_.cycles = std::max({timeline_.cycles, scale_ * memory_.stores_end(), scale_ * memory_.atomics_end(),
-                                     scale_ * memory_.memory_end()});
+                                     scale_ * memory_.shares_end()});
         const double loads = timeline_.l1_bytes > 0 || memory_.atomics_end() > 0 ? rates_.load_drain : 0;
         const double stores = memory_.stores_end() > 0 ? rates_.store_drain : 0;
         timeline_.cycles += std::max(loads, stores);

@@ -21,6 +21,7 @@ namespace gputomo::predict {
 struct Shares {
     double active_sms = 1;
     double first_start = 0;   ///< when the SM gets its first block
+    double slowest = 1;       ///< time that this SM takes for an equal part of what all SMs share, over the mean
     double gpc_sms = 1;       ///< of these, SMs of this SM's GPC
     double first_of_gpu = 1;  ///< of the granules that this SM reads, the share that it is the first SM to read
     double l2_bytes = 0;      ///< capacity of the L2 that holds what this SM reads
