@@ -14,9 +14,9 @@ namespace gputomo::costs {
     return std::max(1.0, 2 * *memory.read_bandwidth / *memory.copy_bandwidth - 1);
 }
 
-/// The same for a launch whose DRAM reads and writes as many bytes. The further time is that of changes between both:
-/// where one follows the other by chance, there are as many as the product of both shares says. `cost` is that of a
-/// copy, whose shares are equal.
+/// write_cost() for a launch that reads `read` bytes from DRAM and writes `written` bytes. The further time is that of
+/// changes between reads and writes. Where both come in random order, the number of changes is in proportion to the
+/// product of their shares. `cost` is that of a copy, whose shares are equal.
 [[nodiscard]] inline double write_cost_beside(double cost, double read, double written) {
     return read + written > 0 ? 1 + 2 * (cost - 1) * read / (read + written) : cost;
 }

@@ -172,9 +172,9 @@ struct Memory {
         visit({.name = "refresh_time", .unit = Unit::nanoseconds,
                .doc = "length of a refresh: a load that arrives meanwhile waits for its end"}, self.refresh_time);
         visit({.name = "sm_spread", .unit = Unit::count,
-               .doc = "how far SMs drift apart that move equally many bytes at the memory's highest rate: the time from "
-                      "the end of the first to that of the last, over the mean. For predictions: simulated SMs drift "
-                      "apart by themselves",
+               .doc = "how far SMs drift apart that move equally many bytes at the memory's highest rate: the time "
+                      "from the end of the first to that of the last, over the mean. For predictions: simulated SMs "
+                      "drift apart by themselves",
                .internal = "no experiment measures it yet; it takes the ends of all SMs"}, self.sm_spread);
         visit({.name = "sm_bytes_per_cycle", .unit = Unit::bytes_per_cycle,
                .doc = "most bytes per cycle that a single SM reads from memory"}, self.sm_bytes_per_cycle);

@@ -382,8 +382,8 @@ TEST(SmTimeline, LinesThatWereDisplacedHaveToReachMemory) {
 }
 
 TEST(SmTimeline, SmsThatHaveDriftedApartWaitLessForEachOther) {
-    // Each block reads 16 lines at once, for which the memory takes 640 cycles, and then computes for 604 cycles. As long
-    // as all SMs do the same, the memory is idle half of the time.
+    // Each block reads 16 lines at once, for which the memory takes 640 cycles, and then computes for 604 cycles. As
+    // long as all SMs do the same, the memory is idle half of the time.
     Kernel kernel({kLoad, kUse, {.stall = 200}, {.stall = 200}, {.stall = 200}, {.stall = 1}}, 32, 16);
     kernel.touch(0, launch::AccessKind::load);
     SmRates drifting = rates();

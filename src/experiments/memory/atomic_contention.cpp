@@ -25,8 +25,8 @@ namespace {
 
 /// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
-/// The differences of launches that are compared scatter by 2.5%: two scans of one H200, a minute apart, gave rates that
-/// were 4.6% apart.
+/// The differences of launches that are compared scatter by 2.5%: two scans of one H200, a minute apart, gave rates
+/// that were 4.6% apart.
 constexpr double kUncertainty = 0.025;
 /// Iterations of the shorter launch, and launches of each kind; the fastest counts.
 constexpr int kIterations = 4, kRuns = 3, kQuickRuns = 1;

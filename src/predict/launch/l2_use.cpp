@@ -6,7 +6,7 @@
 namespace gputomo::predict {
 
 L2Use l2_use_of(const L2Data& data, const L2Content& content) {
-    // SMs belong to partitions by chance: one of the readers belongs to another partition with this probability.
+    // Readers are spread over the partitions at random. This is the probability that a partition has one of them.
     const double by_another = 1 - std::pow(1 - 1 / data.sides, data.readers);
     const double copies = 1 + (data.sides - 1) * by_another;
     const double room = data.sides * data.capacity, occupied = copies * data.read + data.written;
