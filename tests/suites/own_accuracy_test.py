@@ -5,7 +5,8 @@
 
 own_accuracy.json has the bounds, and own_accuracy_h100.json those of an H100. Each kernel is within the bound of its class, or it is listed there as a known
 inaccuracy with the ratio of answered to measured cycles. The test fails where a kernel that is not listed leaves its
-bound, where a listed one is within it, and where the ratio of a listed one is another. Executed warp instructions equal
+bound, where a listed one is within it, and where the ratio of a listed one is another. An answer that is more than
+`PROMISED` times off has a warning that names the reason of the list. Executed warp instructions equal
 the counter's, with the exceptions that are listed. docs/results/accuracy.md states the same numbers, and the README
 those of an H200.
 
@@ -21,6 +22,7 @@ from pathlib import Path
 
 RATIO_TOLERANCE = 0.15  # of a known inaccuracy's ratio; a smaller change is that of its reason's numbers, not its kind
 INSTRUCTION_TOLERANCE = 1e-3  # as `instructions_repeat` of the suites
+PROMISED = 1.5  # an answer may be so many times off, either way, without a warning
 MEAN_TOLERANCE = 0.5  # percentage points by which a class may be better or worse than stated
 TABLE = "tests/suites/own_accuracy_h100.json" if "--h100" in sys.argv else "tests/suites/own_accuracy.json"
 
@@ -89,6 +91,17 @@ def faults_of(name, answer, method, table):
         yield f"{answered}, {listed[method]} are listed"
     if method in listed and listed.get("reason") not in table["reasons"]:
         yield f"{name}: the reason '{listed.get('reason')}' is not among {', '.join(table['reasons'])}"
+
+
+def promise_faults(name, answer, method, table):
+    """A refused kernel has said what is wrong."""
+    ratio, reason = ratio_of(answer), table["inaccurate"].get(name, {}).get("reason")
+    if ratio == 0 or max(ratio, 1 / ratio) <= PROMISED:
+        return
+    named, warnings = table["warnings"].get(reason), answer.get("warnings", [])
+    if named is None or not any(named in warning for warning in warnings):
+        yield (f"{name}: {method} gives {ratio:.3f} of the measured cycles, and no warning says '{named}' "
+               f"(`warnings` of the reason '{reason}'). It warns of: {'; '.join(warnings) or 'nothing'}")
 
 
 def instruction_faults(name, answer, method, table):
@@ -186,6 +199,12 @@ def refuses_mutations(found, method, table):
         "a listed kernel that is right is not noticed"
     assert count(lambda t: t["inaccurate"][listed].__setitem__(method, 7)) == 1, "another ratio is not noticed"
     assert count(lambda t: t["inaccurate"][listed].__setitem__("reason", "?")) == 1, "a missing reason is not noticed"
+    wrong = next(name for name, answer in found.items() if ratio_of(answer) and not answer.get("warnings"))
+    of_reason = {**table, "inaccurate": {wrong: {method: PROMISED, "reason": next(iter(table["warnings"]))}}}
+    silent = {**found[wrong], "cycles": 1.01 * PROMISED * found[wrong]["measured"]}
+    assert list(promise_faults(wrong, silent, method, of_reason)), "an answer that is silently wrong is not noticed"
+    said = {**silent, "warnings": [next(iter(table["warnings"].values()))]}
+    assert not list(promise_faults(wrong, said, method, of_reason)), "a warning that names the reason is not noticed"
     assert count(lambda t: t["classes"][good.split("/")[0]][method].__setitem__("mean", 90)) == 1, \
         "another mean error is not noticed"
 
@@ -201,6 +220,7 @@ def main():
         print(statement(table) if all(len(of) == 2 for of in table["classes"].values()) else f"{method} is written")
         return
     faults = [fault for name, answer in found.items() for fault in faults_of(name, answer, method, table)]
+    faults += [fault for name, answer in found.items() for fault in promise_faults(name, answer, method, table)]
     faults += [fault for name in repeating for fault in instruction_faults(name, found[name], method, table)]
     faults += [f"{TABLE}: no kernel {name}" for name in {**table["inaccurate"], **table["instructions"]}
                if name not in found]

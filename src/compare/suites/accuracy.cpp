@@ -81,7 +81,8 @@ std::string limiter_by_use(const answer::Limiter& limiter) {
 EntryAnswer entry_answer(const answer::Answer& answer) {
     EntryAnswer given{.cycles = answer.time.cycles,
                       .instructions = answer.work.warp_instructions,
-                      .dram_bytes = answer.work.dram_bytes};
+                      .dram_bytes = answer.work.dram_bytes,
+                      .warnings = answer.warnings};
     if (answer.limiter) given.limiter = limiter_by_use(*answer.limiter);
     if (answer.method == answer::Method::simulate)
         given.blocks = {.simulated = answer.coverage.timed_blocks,

@@ -29,6 +29,7 @@ struct EntryAnswer {
     double seconds = 0;   ///< that the answer took on this computer
     std::string limiter;  ///< of a prediction: a unit of a profiler or "latency", as measured_limiter() names them
     sim::SampledBlocks blocks;  ///< of a simulation
+    std::vector<std::string> warnings;
 };
 
 /// An entry beside the answers to it.

@@ -36,6 +36,7 @@ Json json_of_answer(const Scored& scored, Method method) {
         json["blocks"] = answer.blocks.of;
         json["sampling_error"] = answer.blocks.error;
     }
+    if (!answer.warnings.empty()) json["warnings"] = answer.warnings;
     return json;
 }
 
@@ -54,6 +55,8 @@ EntryAnswer answer_of(const JsonNode& node) {
         answer.blocks = {.simulated = simulated->natural(),
                          .of = node.at("blocks").natural(),
                          .error = node.at("sampling_error").number()};
+    if (const auto warnings = node.find("warnings"))
+        for (const auto& warning : warnings->elements()) answer.warnings.push_back(warning.text());
     return answer;
 }
 

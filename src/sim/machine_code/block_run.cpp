@@ -90,6 +90,11 @@ void BlockRun::run_warp(const RoundRule& rule, Round& round) {
             asks = true;
             break;
         }
+        // Other warps may swap between a warp's load and its own swap, so each has a turn between two swaps of another.
+        if (left < rule.instructions && at < program_.steps.size() && watch_.accesses().swaps[at]) {
+            asks = true;
+            break;
+        }
         round.executed = true;
         if (at < rule.cycles.size()) cycles += static_cast<double>(rule.cycles[at]);
         const std::uint32_t lanes = path->mask;

@@ -118,6 +118,8 @@ VisibleAccesses visible_accesses(const MachineProgram& program) {
         accesses.kind.push_back(kind);
         accesses.reads_global.push_back((kind == Visible::read || kind == Visible::read_and_write) &&
                                         reaches_global(step.instruction.form->facts->space));
+        accesses.swaps.push_back(kind == Visible::read_and_write &&
+                                 atomic_class_of(step) == costs::AtomicClass::compare_swap);
     }
     return accesses;
 }

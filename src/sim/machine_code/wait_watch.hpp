@@ -20,6 +20,7 @@ enum class Visible : std::uint8_t { none, read, write, read_and_write };
 struct VisibleAccesses {
     std::vector<Visible> kind;
     std::vector<bool> reads_global;  ///< and its warp waits for what it reads
+    std::vector<bool> swaps;         ///< compares and swaps
 };
 [[nodiscard]] VisibleAccesses visible_accesses(const MachineProgram& program);
 
