@@ -91,10 +91,10 @@ void add_partial_stores(Answer& answer, const sim::Counters& counters, const mac
     const auto sms = static_cast<std::uint64_t>(machine.topology.sms.value_or(1));
     const auto stores = static_cast<double>(counters.stores), partial = static_cast<double>(counters.partial_stores);
     if (counters.stores < kFewStores * sms || partial < predict::kPartialShare * stores) return;
-    answer.warnings.push_back(
-        fmt::format("{:.0f}% of the stores write sectors in part, whose cost was measured in long streams: the "
-                    "simulation may be up to {} times off",
-                    100 * partial / stores, predict::kPartialFactor));
+    answer.warnings.push_back(fmt::format(
+        "{:.0f}% of the stores write sectors in part. How many leave an SM together depends on the order of "
+        "its warps: the simulation may be up to {} times off",
+        100 * partial / stores, predict::kPartialFactor));
 }
 
 void add_waits(Answer& answer, const sim::Counters& counters) {

@@ -27,6 +27,7 @@ struct Cache {
     Text allocation;
     Text write_policy;
     Text filling_store;
+    Integer partial_capacity;
     Text outstanding_design;
     Integer outstanding_entries;
     Integer outstanding_merge;
@@ -91,6 +92,11 @@ struct Cache {
         visit({.name = "write_policy", .doc = "what a store that hits does",
                .internal = "no experiment measures it yet; it would take traces of stores",
                .choices = {"write-through", "write-back"}}, self.write_policy);
+        visit({.name = "partial_capacity", .unit = Unit::bytes,
+               .doc = "bytes of the lines that it keeps although stores have written sectors of them in part; of "
+                      "further lines memory reads what the stores left out. A missing value means that "
+                      "accesses.*.partial_cost includes that",
+               .internal = "no experiment finds it yet"}, self.partial_capacity);
         visit({.name = "filling_store",
                .doc = "what a store does to a line that the cache of all SMs is still fetching from memory. It merges "
                       "with it, or blocks the part of the cache that serves the line until the line is there. Parts "

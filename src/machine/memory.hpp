@@ -29,6 +29,7 @@ struct SharedMemory {
     Integers capacity_options;
     Text unified_cache;
     Flag paired_reads;
+    Integer swap_accesses;
     Integer queue;
     Integer load_queue;
 
@@ -85,6 +86,9 @@ struct SharedMemory {
                .doc = "whether loads of 8 and 16 bytes take half as long if each thread reads the same address as a "
                       "neighbour, or as the next but one; a missing value means no",
                .internal = "no experiment times it yet"}, self.paired_reads);
+        visit({.name = "swap_accesses", .unit = Unit::count,
+               .doc = "accesses to its bank that a thread's compare-and-swap takes; a missing value means 1",
+               .internal = "no experiment times it yet"}, self.swap_accesses);
         visit({.name = "queue", .unit = Unit::count,
                .doc = "accesses of one scheduler's warps that wait for the banks while the warps go on; a missing "
                       "value means 0: a warp issues an access when the banks are free"}, self.queue);
@@ -103,6 +107,7 @@ struct Memory {
     Integer channel_banks;
     Real bank_cycles;
     Integer fetch_bytes;
+    Integer scattered_write_bytes;
     Integer burst_bytes;
     Real channel_bytes_per_cycle;
     Real peak_bandwidth;
@@ -143,6 +148,10 @@ struct Memory {
         visit({.name = "fetch_bytes", .unit = Unit::bytes,
                .doc = "smallest amount that DRAM reads; a smaller request takes the same time (Volkov 2016, 6.7)",
                .internal = "only the throughput of divergent loads shows it, and caches hide that"}, self.fetch_bytes);
+        visit({.name = "scattered_write_bytes", .unit = Unit::bytes,
+               .doc = "bytes that are streamed while a sector far from others is written; a missing value means the "
+                      "sector's own",
+               .internal = "no experiment times it yet"}, self.scattered_write_bytes);
         visit({.name = "burst_bytes", .unit = Unit::bytes,
                .doc = "consecutive bytes in one channel; the next bytes lie in the next channel",
                .internal = "only the distribution of latencies under load shows it"}, self.burst_bytes);
@@ -209,6 +218,7 @@ struct Memory {
 /// "l2_atomic_swap" (compare and swap) have the times of others.
 struct Access {
     Real partial_cost;
+    Integer merged_lines;
     Real sm_bytes_per_cycle;
     Integer sm_bytes_in_flight;
     Real bytes_per_cycle;
@@ -223,9 +233,14 @@ struct Access {
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor&& visit) {
         visit({.name = "partial_cost", .unit = Unit::count,
-               .doc = "time of a sector that is written in part, relative to that of a whole one; a missing value "
-                      "means 1",
+               .doc = "time of a line whose sectors are written in part, relative to that of a whole one; a missing "
+                      "value means 1. Where caches.*.partial_capacity is described, fewer sectors of a line take as "
+                      "much longer as all of them do",
                .internal = "no experiment times it yet"}, self.partial_cost);
+        visit({.name = "merged_lines", .unit = Unit::count,
+               .doc = "stores to lines that wait to leave an SM, and that later ones to the same lines join; a missing "
+                      "value means 0",
+               .internal = "no experiment finds it yet"}, self.merged_lines);
         visit({.name = "sm_bytes_per_cycle", .unit = Unit::bytes_per_cycle,
                .doc = "most bytes per cycle that a single SM moves with this kind of access"}, self.sm_bytes_per_cycle);
         visit({.name = "sm_bytes_in_flight", .unit = Unit::bytes,

@@ -3,6 +3,7 @@
 #include "costs/asynchronous_operations.hpp"
 #include "costs/constant_operands.hpp"
 #include "costs/fences.hpp"
+#include "costs/register_branches.hpp"
 #include "machine/gpc_size.hpp"
 #include "machine/store_queue.hpp"
 #include "sim/ignored_leaves.hpp"
@@ -141,7 +142,8 @@ void Completion::operation_rows() {
     std::size_t placed = 0;
     for (auto row = machine_.operations.begin(); row != machine_.operations.end();) {
         auto& [key, operation] = *row;
-        if (costs::is_asynchronous(key) || costs::is_fence(key) || key == costs::kConstantOperand) {
+        if (costs::is_asynchronous(key) || costs::is_fence(key) || costs::is_part_of_instruction(key) ||
+            key == costs::kConstantOperand) {
             ++row;
             continue;
         }

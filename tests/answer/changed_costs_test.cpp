@@ -119,5 +119,34 @@ TEST(ChangedCosts, LatencyOfTensorCoresCountsWhereAnInstructionHasAWriteBarrier)
     EXPECT_GT(of_doubles.predicted, 1.2);
 }
 
+/// indirect_calls: threads of a warp call four functions through pointers.
+const std::string kCalls = "hostile/d7b15033918a";
+
+TEST(ChangedCosts, BranchesThroughARegister) {
+    for (const char* const key : {"call:register", "ret:register"}) {
+        const auto slower =
+            Captured(kCalls).ratios([key](auto& machine) { machine.operations.at(key).latency.set(147); });
+        EXPECT_GT(slower.simulated, 1.3) << key;
+        EXPECT_GT(slower.predicted, 1.3) << key;
+    }
+}
+
+/// votes_and_matches, of which each warp has up to six values.
+const std::string kMatches = "hostile/44c9cc9045fb";
+
+TEST(ChangedCosts, FurtherValuesOfAMatch) {
+    const auto slower = Captured(kMatches).ratios(
+        [](auto& machine) { machine.operations.at("match.any.sync.b32:value").latency.set(50); });
+    EXPECT_GT(slower.simulated, 1.3);
+    EXPECT_GT(slower.predicted, 1.3);
+}
+
+TEST(ChangedCosts, ReductionsOfAWarp) {
+    const auto slower =
+        Captured(kMatches).ratios([](auto& machine) { machine.operations.at("redux.sync.add.u32").latency.set(94); });
+    EXPECT_GT(slower.simulated, 1.15);
+    EXPECT_GT(slower.predicted, 1.15);
+}
+
 }  // namespace
 }  // namespace gputomo::answer::changed_costs

@@ -2,9 +2,11 @@
 #include "deduce/memory/refresh.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <random>
 #include <stdexcept>
 #include <vector>
@@ -17,6 +19,7 @@ struct RefreshedMemory {
     double interval = 0, time = 0;
     double jitter = 3;  ///< standard deviation, cycles
     double outliers = 0;
+    double back = 0;  ///< cycles that the data of one in seven loads take longer on their way back
 };
 
 std::vector<LoadPair> made_up_pairs(const RefreshedMemory& memory, int count, std::uint64_t seed) {
@@ -31,6 +34,7 @@ std::vector<LoadPair> made_up_pairs(const RefreshedMemory& memory, int count, st
             double end = begin + base + std::abs(jitter(random));
             if (memory.interval > 0)
                 end += std::max(0.0, memory.time - std::fmod(begin + base + phase, memory.interval));
+            if (memory.back > 0 && share(random) < 1.0 / 7) end += memory.back;
             if (share(random) < memory.outliers) end += 1000 * share(random);
             return LoadPair::Load{std::round(begin), std::round(end)};
         };
@@ -58,6 +62,32 @@ TEST(MemoryRefresh, FindsThemInOtherMemories) {
     expect_refreshes({.near = 900, .far = 1300, .interval = 9000, .time = 1500});
 }
 TEST(MemoryRefresh, FindsThemAmongOutliers) { expect_refreshes({.interval = 3813, .time = 553, .outliers = 0.01}); }
+
+/// The lines of a pair belong to different sides of the last cache.
+TEST(MemoryRefresh, FindsThemWhereDataComeFromTwoSides) {
+    expect_refreshes({.interval = 3886, .time = 551, .back = 75});
+}
+
+/// 42 pairs both waited, of which ten ended 70 to 80 cycles beside a multiple of the interval.
+TEST(MemoryRefresh, FindsThoseThatAnH200Showed) {
+    std::ifstream file(GPUTOMO_SOURCE_DIR "/recordings/h200-cold-launch.json");
+    std::vector<LoadPair> pairs;
+    for (const auto& trace : nlohmann::json::parse(file).at("traces")) {
+        if (trace.at("name") != "memory_refresh/pairs") continue;
+        const auto column = [&](std::size_t i) {
+            return trace.at("columns").at(i).at("values").get<std::vector<double>>();
+        };
+        const auto apart = column(0), first = column(1), second = column(2);
+        for (std::size_t i = 0; i < apart.size(); ++i) {
+            const double end = first[i] + apart[i];
+            pairs.push_back({{0, first[i]}, {end - second[i], end}});
+        }
+    }
+    const auto found = find_refresh(pairs);
+    ASSERT_EQ(found.verdict, MemoryRefresh::Verdict::found) << found.why;
+    EXPECT_NEAR(found.interval, 3886, 10) << "cycles of 1,980 MHz: 1,963 ns";
+    EXPECT_NEAR(found.time, 553, 25) << "279 ns";
+}
 
 TEST(MemoryRefresh, FindsNoneInAMemoryWithout) {
     EXPECT_EQ(find_refresh(made_up_pairs({}, 2048, 1)).verdict, MemoryRefresh::Verdict::none);

@@ -24,8 +24,12 @@ constexpr double kUndelayedQuantile = 0.75;
 /// An interval needs this many pairs that both waited, and this share of them a multiple of it apart.
 constexpr std::size_t kFewestBothLate = 12;
 constexpr double kRegularPairs = 0.75;
-/// Multiples are exact within this share of the median latency, as both loads end at the end of a refresh.
+/// Both loads of a pair end at the end of a refresh, so that times are multiples within this share of the median
+/// latency.
 constexpr double kExactShare = 0.03;
+/// The lines of a pair may belong to different sides of a cache, so that times are multiples within this share. The
+/// sides of an H200's are 0.1 of its latency apart.
+constexpr double kSidesShare = 0.12;
 /// Intervals are looked for up to this many median latencies, in steps of this share of one.
 constexpr double kLongestInterval = 30, kIntervalStep = 0.002;
 /// Where fewer loads than this share waited, there are no refreshes.
@@ -103,9 +107,9 @@ MemoryRefresh find_refresh(std::span<const LoadPair> pairs) {
     // The longest interval of which the times are multiples: they are multiples of its parts as well.
     RefreshFit best;
     for (double cycles = kLongestInterval * middle; cycles > middle; cycles -= kIntervalStep * middle) {
-        const RefreshFit fitted = fit(times, cycles, kExactShare * middle);
+        const RefreshFit fitted = fit(times, cycles, kSidesShare * middle);
         if (fitted.regular < kRegularPairs || fitted.regular < best.regular) continue;
-        if (best.regular > 0 && best.cycles - fitted.cycles > kExactShare * middle) break;
+        if (best.regular > 0 && best.cycles - fitted.cycles > kSidesShare * middle) break;
         best = fitted;
     }
     if (best.regular == 0) return found;

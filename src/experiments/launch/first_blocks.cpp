@@ -30,15 +30,19 @@ constexpr std::uint32_t kBlockCycles = 20'000;
 /// Launches, of which the first one brings the code. An H200's timer has steps of 32 ns; the mean over 24 launches is
 /// known to some 3 ns.
 constexpr int kLaunches = 25;
-/// Blocks of an SM in the launch that compares starts on one SM. Four of one warp fit on every GPU so far.
+/// Blocks of an SM in the launch that compares starts on one SM. Four of `kThreads` fit on every GPU so far.
 constexpr std::uint32_t kBlocksPerSm = 4;
+
+/// Threads of a block. An H200 takes 124 cycles to start a block of one warp on each SM, and about 220 for blocks of 4
+/// warps and more.
+constexpr std::uint32_t kThreads = 128;
 
 struct BlockRecord {
     std::uint64_t timer = 0;
     std::uint32_t sm = 0, start = 0;
 };
 
-/// Records timer, clock and SM at a block's start, and waits.
+/// The first thread of each block records timer, clock and SM at its start, and waits.
 ptx::KernelBuilder starting_kernel(ptx::Target target) {
     ptx::KernelBuilder k("first_blocks", target);
     const Reg start = k.entry_clock32();
@@ -46,9 +50,11 @@ ptx::KernelBuilder starting_kernel(ptx::Target target) {
     const Reg records = k.param(Type::u64, "records");
     const Reg cycles = k.param(Type::u32, "cycles");
     const Reg mine = k.element(records, k.special(SpecialRegister::ctaid_x), Bytes{sizeof(BlockRecord)});
-    k("st.global.u64", Mem{mine}, timer);
-    k("st.global.u32", Mem{mine, 8}, k.special(SpecialRegister::smid));
-    k("st.global.u32", Mem{mine, 12}, start);
+    const Reg sm = k.special(SpecialRegister::smid), first = k.reg(Type::pred);
+    k("setp.eq.u32", first, k.special(SpecialRegister::tid_x), 0);
+    k.when(first)("st.global.u64", Mem{mine}, timer);
+    k.when(first)("st.global.u32", Mem{mine, 8}, sm);
+    k.when(first)("st.global.u32", Mem{mine, 12}, start);
     wait_since(k, start, cycles);
     return k;
 }
@@ -112,7 +118,7 @@ Outcome measure(Context& context) {
     device::Arguments arguments;
     arguments.add(buffer.address()).add(kBlockCycles);
     const auto launch = [&](std::uint32_t blocks) {
-        kernel.launch({blocks}, {1}, arguments);
+        kernel.launch({blocks}, {kThreads}, arguments);
         return buffer.read<BlockRecord>(blocks);
     };
     results::Trace trace{.name = "first_blocks/spread", .experiment = "first_blocks"};

@@ -75,6 +75,7 @@ struct TouchedLine {
     bool again = false;         ///< an earlier pass of the atomic touched the line
     bool lone = false;          ///< one thread takes part in this pass of the atomic
     std::uint8_t asked = 0;     ///< bytes that the threads of this pass ask for
+    std::uint32_t words = ~0U;  ///< that a store writes where it is partial, as bits
 };
 
 /// The most bytes that a constant bank can have, of which a launch writes bank 0.
@@ -197,7 +198,8 @@ struct LaunchProfile {
     std::vector<ProfiledStep> steps;
     /// Warp instructions by step, mean of a block, and the executed threads among them.
     std::vector<double> executed, threads;
-    std::vector<BlockCounts> sampled;  ///< each executed block once
+    std::vector<double> further_values;  ///< that MATCH.ANY found beyond the first one, by step, mean of a block
+    std::vector<BlockCounts> sampled;    ///< each executed block once
     /// Blocks of whole SMs, in the order in which each SM starts them. Each list is one SM.
     std::vector<std::vector<BlockTrace>> sms;
     /// How many blocks each of these SMs runs in all; empty where block i runs on SM i modulo the number of SMs.

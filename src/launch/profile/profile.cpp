@@ -115,6 +115,7 @@ private:
         profile_.registers = program.registers;
         profile_.executed.resize(program.steps.size());
         profile_.threads.resize(program.steps.size());
+        profile_.further_values.resize(program.steps.size());
         const auto needs = [&](std::uint64_t threads, std::uint64_t shared, int registers) {
             return sim::resident_blocks(machine_, {.threads = threads,
                                                    .shared_bytes = shared,
@@ -242,6 +243,7 @@ private:
         for (std::size_t i = 0; i < executed.warp_instructions.size(); ++i) {
             profile_.executed[i] += static_cast<double>(executed.warp_instructions[i]);
             profile_.threads[i] += static_cast<double>(executed.thread_instructions[i]);
+            profile_.further_values[i] += static_cast<double>(executed.further_values[i]);
         }
         profile_.sampled.push_back(recorder_.counts());
         executed_ += recorder_.counts().instructions;
@@ -431,6 +433,7 @@ private:
         const auto count = static_cast<double>(profile_.sampled.size());
         for (auto& each : profile_.executed) each /= count;
         for (auto& each : profile_.threads) each /= count;
+        for (auto& each : profile_.further_values) each /= count;
         profile_.exchanged = exchange_.share();
         atomics_.fill(profile_);
         profile_.constant_bytes = static_cast<double>(recorder_.constants().size() * kConstantGranule);

@@ -342,7 +342,9 @@ void Recorder::add_global(WarpAccess& to) {
         if (!segment.partial) continue;
         const auto lines = std::span(trace_.lines).subspan(to.first, to.lines);
         const auto found = std::ranges::find(lines, segment.address / kTouchedLineBytes, &TouchedLine::line);
-        if (found != lines.end()) found->partial = true;
+        if (found == lines.end()) continue;
+        found->partial = true;
+        found->words = segment.words;
     }
 }
 
@@ -436,7 +438,9 @@ void Recorder::add_banks(WarpAccess& to) {
     const sim::SharedBanks::Request request{
         .bytes = static_cast<std::uint32_t>(shared_.bytes),
         .broadcasts = operation != Opcode::ATOMS || sim::machine_code::sums_lanes(program_.steps[step_]),
-        .loads = operation == Opcode::LDS};
+        .loads = operation == Opcode::LDS,
+        .swaps = operation == Opcode::ATOMS && to.atomic_class == costs::AtomicClass::compare_swap,
+        .one_of_bank = sim::machine_code::swaps_one_of_bank(program_.steps[step_])};
     const auto found = banks_->access(addresses, mask, request);
     to.bank_cycles = static_cast<float>(found.occupancy);
     to.bank_latency = static_cast<float>(found.latency);
@@ -451,7 +455,8 @@ void Recorder::add_banks(WarpAccess& to) {
 
 double Recorder::conflict_free_cycles(std::uint32_t mask, const sim::SharedBanks::Request& request) {
     const std::uint64_t key = mask | std::uint64_t{request.bytes} << 32 | std::uint64_t{request.broadcasts} << 48 |
-                              std::uint64_t{request.loads} << 49;
+                              std::uint64_t{request.loads} << 49 | std::uint64_t{request.swaps} << 50 |
+                              std::uint64_t{request.one_of_bank} << 51;
     const auto [known, first] = conflict_free_.try_emplace(key);
     if (first) {
         std::array<std::uint64_t, kLanes> addresses{};

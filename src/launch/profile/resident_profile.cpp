@@ -97,6 +97,7 @@ public:
         for (std::size_t i = 0; i < executed.warp_instructions.size(); ++i) {
             profile.executed[i] = static_cast<double>(executed.warp_instructions[i]) / count;
             profile.threads[i] = static_cast<double>(executed.thread_instructions[i]) / count;
+            profile.further_values[i] = static_cast<double>(executed.further_values[i]) / count;
         }
         profile.sampled = std::move(sampled_);
         profile.sms.clear();

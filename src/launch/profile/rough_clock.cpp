@@ -9,6 +9,7 @@ namespace gputomo::launch {
 std::vector<float> rough_cycles(const sim::machine_code::MachineProgram& program, const machine::Machine& machine) {
     LaunchProfile costs;
     costs.executed.resize(program.steps.size());
+    costs.further_values.resize(program.steps.size());
     add_steps(program, machine, costs);
     const auto accesses = sim::machine_code::visible_accesses(program);
     double memory = 0, l2 = 0;

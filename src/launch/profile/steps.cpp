@@ -117,6 +117,11 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
             if (step.kind == StepKind::compute && !model.is_shared(unit))
                 step.results = sim::arithmetic_results(from.instruction);
         }
+        if (to.further_values[at] > 0) {
+            const double further = to.further_values[at] / to.executed[at];
+            step.latency += further * cost.value_latency;
+            step.interval += further * cost.value_interval;
+        }
         if (step.kind == StepKind::fence || sass::waits_for_errors(from.instruction))
             set_fence(from.instruction, fences, step);
         if (sass::shows_shared_stores(from.instruction)) {

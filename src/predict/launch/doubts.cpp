@@ -39,9 +39,9 @@ constexpr double kTlbMisses = 0.05;
 /// The part of the predicted time that an H200 took for a launch whose SMs visit the same pages in different orders
 /// (`latency/tlb_reach` of suites/own.json). Each was predicted to wait for pages and lines that others had brought.
 constexpr double kBroughtByOthers = 0.7;
-/// Share of lines of local memory among all lines, and how far off such launches were on an H200. The worst one calls
-/// functions through pointers (`hostile/indirect_calls` of suites/own.json).
-constexpr double kLocalShare = 0.1, kLocalFactor = 1.6;
+/// Share of lines of local memory among all lines, and how far off such launches were on an H200. The worst one is
+/// `hostile/sine_one_lane` of suites/own.json.
+constexpr double kLocalShare = 0.1, kLocalFactor = 1.2;
 /// Share of the time for which stores to lines on their way from DRAM block parts of the L2. From this share on, the
 /// time of a launch is uncertain. The factor is how far off such launches were on an H200.
 constexpr double kFillingShare = 0.1, kFillingFactor = 2.1;
@@ -214,8 +214,8 @@ Doubt partial_writes(const PredictedLaunch& launch) {
     if (stored == 0 || partial < kPartialShare * stored) return {};
     if (bound_of(launch, kL2Stores) < kNearLimit * launch.prediction.cycles) return {};
     return fmt::format(
-        "{:.0f}% of the stored lines have sectors that are written in part, whose cost was measured in "
-        "long streams: the prediction may be up to {} times off",
+        "{:.0f}% of the stored lines have sectors that are written in part. How many of them leave an SM together "
+        "depends on the order of its warps: the prediction may be up to {} times off",
         100 * partial / stored, kPartialFactor);
 }
 

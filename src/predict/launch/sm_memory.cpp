@@ -30,6 +30,8 @@ SmMemory::SmMemory(const SmRates& rates, const Shares& shares, double partial_st
       l1_(rates.l1_bytes / launch::kTouchedSectorBytes),
       l2_(shares.l2_bytes / rates.l2_granule),
       load_(rates.contention),
+      waiting_stores_(rates.partial_stores.merged_lines),
+      partial_lines_(rates.partial_stores, rates.partial_stores.kept_lines / std::max(1.0, shares.active_sms)),
       atomic_units_(shares.atomic_shares.parts.size()),
       pages_(rates.tlbs.size()) {}
 
@@ -222,14 +224,41 @@ double SmMemory::through_fabric(double bytes, double now) {
 }
 
 double SmMemory::store(const launch::TouchedLine& line, double now) {
-    const double bytes = bytes_of(line.sectors);
+    const bool global = line.line < launch::kLocalMemory / launch::kTouchedLineBytes;
+    const std::uint32_t sectors =
+        global && scale_ > 0 ? waiting_stores_.left(line.line, line.sectors, now) : line.sectors;
+    // What joins a waiting store may complete its sectors.
+    if (sectors != line.sectors && partial_lines_.knows(line.line))
+        (void)partial_lines_.store(line.line, line.sectors & ~sectors, line.words);
+    if (sectors == 0) return now;
+    const double bytes = bytes_of(sectors);
     timeline_.l2_written_bytes += bytes;
-    const double weight = line.partial ? partial_store_ : 1;
+    const double weight = line.partial ? costs::partial_bytes(rates_.partial_stores, partial_store_, bytes) / bytes : 1;
     const double start = through_fabric(bytes, through(stores_, store_share_, rates_.stores, bytes, now, weight));
+    if (global) waiting_stores_.add(line.line, sectors, start);
     stores_passed_ = std::max(stores_passed_, start);
     write_back(bytes, start);
+    if (global && line.partial && rates_.partial_stores.kept_lines > 0) fill_partial(line, sectors, start);
     if (rates_.l1_keeps_stores) keep_stored(line, now);
     return behind_fill(line, start);
+}
+
+void SmMemory::fill_partial(const launch::TouchedLine& line, std::uint32_t sectors, double now) {
+    // The L2 has the rest of a line that the SM has loaded.
+    if (!partial_lines_.knows(line.line)) {
+        const Granules granules = granules_of(line, sectors);
+        if (std::ranges::all_of(std::span(granules.number).first(granules.count),
+                                [&](std::uint64_t granule) { return l2_.find(granule) != nullptr; }))
+            return;
+    }
+    const costs::FilledLine filled = partial_lines_.store(line.line, sectors, line.words);
+    if (filled.sectors == 0) return;
+    timeline_.dram_read_bytes += bytes_of(filled.sectors);
+    timeline_.dram_written_bytes += bytes_of(filled.sectors);
+    const double cycles =
+        (filled.read + filled.written * rates_.write_cost) * shares_.active_sms / rates_.memory_bandwidth;
+    (void)dram_.take(now, cycles * scale_);
+    stores_passed_ = std::max(stores_passed_, dram_.free);
 }
 
 /// A sector that was written in part is fetched for those who read another part. In local memory each thread reads what

@@ -1,6 +1,7 @@
 // The caches of an SM and its share of the L2 and of DRAM: when each line of an access is done.
 #pragma once
 
+#include "costs/partial_stores.hpp"
 #include "launch/profile/launch_profile.hpp"
 #include "predict/launch/gpu_server.hpp"
 #include "predict/launch/memory_load.hpp"
@@ -92,6 +93,8 @@ private:
     /// When the way through the L2, which reads of DRAM and stores share, begins to carry this SM's part of the bytes.
     double through_fabric(double bytes, double now);
     double store(const launch::TouchedLine& line, double now);
+    /// Memory fills up lines that the L2 no longer keeps as they are.
+    void fill_partial(const launch::TouchedLine& line, std::uint32_t sectors, double now);
     void keep_stored(const launch::TouchedLine& line, double now);
     double behind_fill(const launch::TouchedLine& line, double now);
     double atomic(const launch::WarpAccess& access, const launch::TouchedLine& line, double now);
@@ -114,7 +117,9 @@ private:
     Server loads_, stores_, atomics_;  ///< the SM's ports
     GpuServer load_share_, gpc_share_, store_share_, atomic_share_, fabric_share_, dram_;
     double stores_passed_ = 0;  ///< when the last store so far has passed the way that it shares with reads
-    Server filling_;            ///< parts of the L2 that stores to lines on their way from DRAM block
+    costs::StoreQueue waiting_stores_;
+    costs::PartialLines partial_lines_;  ///< this SM's part of them
+    Server filling_;                     ///< parts of the L2 that stores to lines on their way from DRAM block
     std::vector<Server> atomic_units_;
     using AtomicInFlight = std::pair<double, double>;  ///< when it is performed, and its sectors
     std::priority_queue<AtomicInFlight, std::vector<AtomicInFlight>, std::greater<>> atomics_in_flight_;

@@ -129,6 +129,7 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     rates.memory_bandwidth = needed(memory.read_bandwidth, "memory.read_bandwidth", origin) / rates.clock_ghz;
     rates.memory_peak = std::max(rates.memory_bandwidth, memory.peak_bandwidth.value_or(0) / rates.clock_ghz);
     rates.write_cost = costs::write_cost(memory);
+    rates.partial_stores = costs::partial_stores_of(machine);
     if (memory.contention_slopes && memory.contention_limits) {
         const auto& slopes = memory.contention_slopes.value;
         const auto& limits = memory.contention_limits.value;

@@ -5,6 +5,7 @@
 #include "costs/atomic_units.hpp"
 #include "costs/constant_operands.hpp"
 #include "costs/fences.hpp"
+#include "costs/partial_stores.hpp"
 #include "costs/register_ports.hpp"
 #include "costs/shared_queue.hpp"
 #include "machine/dram_variation.hpp"
@@ -65,6 +66,7 @@ struct SmRates {
     double atomics_in_flight = 0;  ///< sectors of one SM; 0: any number
     /// The most bytes that are stored or come from DRAM in a cycle, together. 0: not described.
     double l2_fabric = 0;
+    costs::PartialStores partial_stores;
     bool stores_block_fills = false;  ///< a store to a line that is being fetched blocks the L2's part that serves it
     double memory_bandwidth = 0;      ///< bytes that the GPU reads from DRAM in a cycle
     double sm_spread = 0;             ///< how far SMs drift apart that do the same, as a share of the time

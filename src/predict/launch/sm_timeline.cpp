@@ -379,7 +379,7 @@ private:
     void complete(std::uint32_t index, const launch::ProfiledStep& step, const launch::WarpEvent& event, double at) {
         ReplayedWarp& warp = warps_[index];
         if (event.access == launch::kNotExecuted) {
-            if (step.kind == launch::StepKind::branch) jump(warp, event, at);
+            if (step.kind == launch::StepKind::branch) jump(warp, step, event, at);
             return queue_next(index);
         }
         double read = at + std::max(step.interval, rates_.issue_interval), written = at + step.latency;
@@ -415,7 +415,7 @@ private:
                 warp.hold = std::max(warp.hold, rates_.fences.end(step.latency, at, warp.memory_done, warp.stored));
                 warp.stored = 0;
                 break;
-            case launch::StepKind::branch: jump(warp, event, at); break;
+            case launch::StepKind::branch: jump(warp, step, event, at); break;
             default: break;
         }
         warp.release(step, event.step, read, written);
@@ -423,9 +423,9 @@ private:
     }
 
     /// A warp that goes on elsewhere waits for the branch.
-    void jump(ReplayedWarp& warp, const launch::WarpEvent& event, double at) const {
+    void jump(ReplayedWarp& warp, const launch::ProfiledStep& step, const launch::WarpEvent& event, double at) const {
         if (warp.next < warp.events->size() && warp.event().step != event.step + 1)
-            warp.hold = std::max(warp.hold, at + rates_.branch_latency);
+            warp.hold = std::max(warp.hold, at + std::max(rates_.branch_latency, step.latency));
     }
 
     void access(ReplayedWarp& warp, const launch::ProfiledStep& step, const launch::WarpEvent& event, double at,

@@ -169,6 +169,7 @@ void BlockRun::execute(const Path& path) {
     } catch (const LaneFault& fault) {
         throw DeviceError(fmt::format("{}, lane {}: {}", where(at), fault.lane(), fault.what()));
     }
+    executed_.further_values[at] += std::exchange(state_.further_values, 0);
     if (unknown_) unknown_->end(warp(), step, step.uniform ? kAllLanes : mask);
     if (launch_.watches_waits) watch_.note(warp(), index_, step, at, step.uniform ? 1U : mask);
 }

@@ -63,21 +63,18 @@ void call_system(Warp& warp, std::uint64_t address, std::uint32_t taken) {
     for_lanes(taken, [&](int l) { warp.registers[kArguments][static_cast<std::size_t>(l)] = 0; });
 }
 
-/// BRX, RET and indirect CALL: each thread goes to the address in its registers, which is relative to the
-/// instruction's target.
+/// BRX, RET and indirect CALL: a thread goes to the address in its registers, which is relative to the instruction's
+/// target. Those with the address of the first one go; the others issue the instruction again.
 void go_indirectly(Warp& warp, Paths& paths, const Step& step, std::size_t at, std::uint32_t taken) {
     separate(paths, taken, at);
+    if (taken == 0) return;
     const WideView address = warp.wide(step, 0);
-    while (taken != 0) {
-        const std::uint64_t to = address[std::countr_zero(taken)];
-        std::uint32_t same = 0;
-        for_lanes(taken, [&](int l) { same |= static_cast<std::uint32_t>(address[l] == to) << l; });
-        const std::uint64_t target = step.target + to;
-        const bool system = step.flow == Flow::indirect_call && target >= kSystemCode;
-        if (system) call_system(warp, target, same);
-        paths.split(same, system ? at + 1 : step_at(target));
-        taken &= ~same;
-    }
+    const std::uint64_t to = address[std::countr_zero(taken)], target = step.target + to;
+    std::uint32_t same = 0;
+    for_lanes(taken, [&](int l) { same |= static_cast<std::uint32_t>(address[l] == to) << l; });
+    const bool system = step.flow == Flow::indirect_call && target >= kSystemCode;
+    if (system) call_system(warp, target, same);
+    paths.split(same, system ? at + 1 : step_at(target));
 }
 
 void leave_convergence(Warp& warp, std::uint8_t barrier, std::uint32_t taken) {

@@ -263,6 +263,20 @@ std::uint32_t left_out(Warp& warp, const Step& step, const AtomicKind& kind, std
     return lanes;
 }
 
+/// The lowest one of the lanes whose words lie in one bank of shared memory, for each bank.
+std::uint32_t first_of_banks(const Warp& warp, const Step& step, std::uint64_t bytes, std::uint32_t mask) {
+    constexpr std::uint64_t kWord = 4, kBanks = 32;  // of all GPUs with this instruction
+    std::uint32_t first = 0, taken = 0;
+    for_lanes(mask, [&](int l) {
+        const std::uint64_t bank = address_at(warp, step.address, Space::shared, l) / kWord % kBanks;
+        const auto banks = static_cast<std::uint32_t>((std::uint64_t{1} << bytes / kWord) - 1) << bank;
+        if ((taken & banks) != 0) return;
+        taken |= banks;
+        first |= 1U << l;
+    });
+    return first;
+}
+
 /// The lanes perform their atomics one after another, the lowest first.
 template <Space space>
 void atomic(Warp& warp, const Step& step, std::uint32_t mask) {
@@ -273,7 +287,12 @@ void atomic(Warp& warp, const Step& step, std::uint32_t mask) {
     const View a_high = wide ? warp.view(step, 0, 1) : a, b_high = wide && second ? warp.view(step, 1, 1) : b;
     std::uint32_t *const low = warp.result(step), *const high = wide ? warp.result(step, 1) : nullptr;
     const std::uint32_t performed = mask & ~left_out<space>(warp, step, kind, mask);
-    for_lanes(performed, [&](int l) {
+    const std::uint32_t tried = kind.returns_success ? first_of_banks(warp, step, bytes, performed) : performed;
+    for_lanes(performed & ~tried, [&](int l) {
+        low[l] = 0;
+        if (wide) high[l] = 0;
+    });
+    for_lanes(tried, [&](int l) {
         std::byte* const at = bytes_at(warp, space, Access::atomic, address_at(warp, step.address, space, l), bytes, l);
         const std::uint64_t first = a.raw(l) | (wide ? std::uint64_t{a_high.raw(l)} << 32 : 0);
         const std::uint64_t other = b.raw(l) | (wide ? std::uint64_t{b_high.raw(l)} << 32 : 0);
@@ -412,6 +431,11 @@ bool describe_atomic(const sass::Instruction& instruction, AtomicKind& kind) {
 bool sums_lanes(const Step& step) {
     return step.instruction.operation == Operation::ATOMS && step.instruction.form != nullptr &&
            step.instruction.form->row->modifiers.find(".POPC") != std::string_view::npos;
+}
+
+bool swaps_one_of_bank(const Step& step) {
+    return step.instruction.operation == Operation::ATOMS && step.instruction.form != nullptr &&
+           step.instruction.has(Modifier::exchange) && step.instruction.value(Modifier::exchange) != 0;
 }
 
 bool skips_near(const sass::Instruction& instruction) {

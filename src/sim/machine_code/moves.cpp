@@ -193,19 +193,21 @@ void match(Warp& warp, const Step& step, std::uint32_t mask) {
     const bool all = step.instruction.form->row->modifiers.find(".ALL") != std::string_view::npos;
     const View low = warp.view(step, 0), high = wide ? warp.view(step, 0, 1) : low;
     Warp::Row result{};
-    std::uint32_t equal = 0;
+    std::uint32_t equal = 0, values = 0;
     for_lanes(mask, [&](int l) {
         std::uint32_t same = 0;
         for_lanes(mask, [&](int other) {
             same |= static_cast<std::uint32_t>(low[l] == low[other] && high[l] == high[other]) << other;
         });
         const bool whole = same == mask;
+        values += (same & ((1U << l) - 1)) == 0 ? 1 : 0;
         result[static_cast<std::size_t>(l)] = all && !whole ? 0 : same;
         equal |= static_cast<std::uint32_t>(whole) << l;
     });
     std::uint32_t* const out = warp.result(step);
     for_lanes(mask, [&](int l) { out[l] = result[static_cast<std::size_t>(l)]; });
     warp.set_predicate(step.predicate_out[0], equal, mask);
+    warp.block->further_values = all || values == 0 ? 0 : values - 1;
 }
 
 void redux(Warp& warp, const Step& step, std::uint32_t mask) {

@@ -107,6 +107,7 @@ void run_resident(const PreparedRun& prepared, const BlockOrder& order, BlockWat
     executed = {};
     executed.warp_instructions.resize(program.steps.size());
     executed.thread_instructions.resize(program.steps.size());
+    executed.further_values.resize(program.steps.size());
     const LaunchContext context{program, launch, prepared.memory, constants, accesses, executed};
     ResidentRun(context, order, watcher).run();
 }

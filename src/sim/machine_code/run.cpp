@@ -55,6 +55,7 @@ Executed run(const MachineProgram& program, const FunctionalLaunch& launch, cons
     Executed executed;
     executed.warp_instructions.resize(program.steps.size());
     executed.thread_instructions.resize(program.steps.size());
+    executed.further_values.resize(program.steps.size());
     BlockRun block({program, launch, memory, constants, accesses, executed});
     const std::uint64_t count = launch.blocks.empty() ? launch.grid.count() : launch.blocks.size();
     for (std::uint64_t i = 0; i < count; ++i) {

@@ -85,6 +85,7 @@ private:
 struct Executed {
     std::vector<std::uint64_t> warp_instructions;    ///< by the instruction's place in the code
     std::vector<std::uint64_t> thread_instructions;  ///< those of threads whose guard holds
+    std::vector<std::uint64_t> further_values;       ///< that MATCH.ANY found beyond the first one of each warp
     std::uint64_t total = 0;                         ///< warp instructions
     /// Warps that waited for others and went on later, or may have; empty where waits are not watched.
     std::vector<Wait> waits;

@@ -53,6 +53,8 @@ struct BlockState {
     std::array<BlockState*, kWarpSize> reached{};
     /// Compare-and-swap requests of threads so far, and those that found another value than they expected.
     std::uint64_t swaps = 0, failed_swaps = 0;
+    /// Values beyond the first one that the threads of the last MATCH.ANY had.
+    std::uint32_t further_values = 0;
 };
 
 /// A value of each lane; `step` is 0 where all lanes read the same one.
@@ -168,6 +170,9 @@ void read_fetch_operands(Step& step);
 [[nodiscard]] std::uint32_t prefetched_bytes(const sass::Instruction& instruction);
 /// Whether an atomic on shared memory counts the lanes of an address at once.
 [[nodiscard]] bool sums_lanes(const Step& step);
+/// Whether the instruction swaps one word of each bank of shared memory, and says which threads have swapped theirs:
+/// ATOMS.CAST.SPIN. The others try again.
+[[nodiscard]] bool swaps_one_of_bank(const Step& step);
 /// Coordinates of a texture fetch, without a layer.
 [[nodiscard]] unsigned dimensions_of_fetch(const Step& step);
 

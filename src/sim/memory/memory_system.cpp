@@ -35,6 +35,8 @@ MemoryModel::MemoryModel(const machine::Machine& machine, const AddressSpace& ad
       levels_(machine, placement_, options.seed),
       storage_(machine, levels_, options.seed + 2),
       dram_(machine),
+      partial_stores_(costs::partial_stores_of(machine)),
+      partial_lines_(partial_stores_, partial_stores_.kept_lines),
       stores_(kSharedSlots),
       atomic_units_(kSharedSlots),
       fabric_(kSharedSlots),
@@ -65,6 +67,8 @@ MemoryModel::MemoryModel(const machine::Machine& machine, const AddressSpace& ad
     for (auto& [name, level] : levels_.caches) level.stores_block_fills = level.stores_block_fills && atomic_costs_;
     blocked_.assign(units_.size(), 0);
     if (in_cycles_per_byte_ > 0) ports_in_.assign(placement_.sms(), Server(kPortSlots));
+    if (out_cycles_per_byte_ > 0 && partial_stores_.merged_lines > 0)
+        store_queues_.assign(placement_.sms(), costs::StoreQueue(partial_stores_.merged_lines));
     if (out_cycles_per_byte_ > 0) ports_out_.assign(placement_.sms(), Server(kPortSlots));
 }
 

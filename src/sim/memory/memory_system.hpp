@@ -67,6 +67,7 @@ struct Transaction {
     std::uint32_t prefetched = 0;
     std::uint32_t touched = 0;  ///< bytes that a store or an atomic writes, in whole pieces of 32 bytes; 0: all
     bool partial = false;       ///< a store that writes only a part of these
+    std::uint32_t words = ~0U;  ///< of the 128 bytes of `address` that a store writes, as bits
     std::uint32_t asked = 0;    ///< bytes that the threads of an atomic ask for; 0: all
     bool lone = false;          ///< an atomic of one thread
     std::uint64_t pieces = ~std::uint64_t{0};  ///< of 32 bytes from `address` on that an atomic touches, as bits

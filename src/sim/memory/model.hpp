@@ -1,6 +1,7 @@
 // The state of the memory system, and the steps of a transaction through it (memory_system.hpp describes the model).
 #pragma once
 
+#include "costs/partial_stores.hpp"
 #include "machine/machine.hpp"
 #include "sim/memory/dram.hpp"
 #include "sim/memory/levels.hpp"
@@ -103,6 +104,12 @@ private:
     /// being filled.
     double wait_for_part(const CacheLevel& level, const TagArray::Line* line, std::uint64_t physical, Time now);
     double write_to_dram(std::uint64_t physical, std::uint64_t bytes, Time now);
+    /// The sectors of a store, as bits of its line, that leave the SM now. Others go with stores that wait.
+    [[nodiscard]] std::uint32_t leaving_sectors(const Transaction& transaction, std::uint64_t line, Time now);
+    static bool is_resident(CacheLevel& level, std::uint64_t physical, std::uint64_t bytes);
+    /// Memory fills up a line that the last cache no longer keeps as it is. Returns the cycles by which that delays the
+    /// store.
+    double fill_partial(const Transaction& transaction, std::uint64_t line, Time now);
     /// When a store's or an atomic's data have left the SM.
     Time leave(std::uint32_t sm, std::uint64_t bytes, Time now);
     /// Writes the dirty sectors of an evicted line to DRAM.
@@ -118,6 +125,9 @@ private:
     double in_cycles_per_byte_ = 0, out_cycles_per_byte_ = 0;  ///< of an SM's port; 0: not limited
     std::vector<Server> ports_in_;                             ///< by SM: data that loads bring
     std::vector<Server> ports_out_;                            ///< by SM: data that stores and atomics take away
+    costs::PartialStores partial_stores_;
+    std::vector<costs::StoreQueue> store_queues_;  ///< by SM; empty where stores do not wait for others
+    costs::PartialLines partial_lines_;
     double partial_cost_ = 1;  ///< of a byte of a sector that a store writes in part, relative to a whole one
     double store_cycles_per_byte_ = 0, atomic_cycles_per_byte_ = 0;  ///< of the cache of all SMs; 0: not limited
     Server stores_, atomic_units_;                                   ///< of all SMs

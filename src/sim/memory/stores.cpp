@@ -15,6 +15,13 @@ constexpr std::uint64_t kAtomicBytes = 4;
 /// many. A smaller number makes short bursts of stores wait.
 constexpr double kStoreQueueCycles = 64;
 
+/// The sectors of a store, as bits of the line that it begins in.
+std::uint32_t sectors_of_line(const Transaction& transaction) {
+    constexpr std::uint64_t kSectors = costs::kStoredLine / costs::kStoredSector;
+    const std::uint64_t first = transaction.address / costs::kStoredSector % kSectors;
+    return static_cast<std::uint32_t>(transaction.pieces << first & ((1U << kSectors) - 1));
+}
+
 }  // namespace
 
 double MemoryModel::write_to_dram(std::uint64_t physical, std::uint64_t bytes, Time now) {
@@ -78,19 +85,59 @@ Time MemoryModel::store(TransactionState& state, const Range& range, Time now) {
                              placement_.instance(level.scope, t.sm, t.scheduler), range.virtual_address, range.bytes,
                              port, now);
     }
-    const std::uint64_t touched = t.touched == 0 ? range.bytes : t.touched;
+    const std::uint64_t line = at / costs::kStoredLine;
+    const bool tracked = t.path != PathKind::local && t.touched != 0;
+    std::uint32_t alone = 0;  // sectors that join no store that waits
+    std::uint64_t touched = t.touched == 0 ? range.bytes : t.touched;
+    if (tracked && !store_queues_.empty()) {
+        const std::uint32_t left = leaving_sectors(t, line, now);
+        if (left == 0) return now;
+        touched =
+            std::min<std::uint64_t>(touched, static_cast<std::uint64_t>(std::popcount(left)) * costs::kStoredSector);
+        alone = left;
+    }
     now = leave(t.sm, touched, now);
     if (store_cycles_per_byte_ > 0 && depth < state.path.caches.size()) {
-        const double bytes = static_cast<double>(touched) * (t.partial ? partial_cost_ : 1);
+        const auto own = static_cast<double>(touched);
+        const double bytes = t.partial ? costs::partial_bytes(partial_stores_, partial_cost_, own) : own;
         waited = stores_.reserve(now, bytes * store_cycles_per_byte_) - now;
     }
     if (fabric_cycles_per_byte_ > 0)
         waited = std::max(waited, fabric_.reserve(now, static_cast<double>(touched) * fabric_cycles_per_byte_) - now);
+    const bool partial = tracked && t.partial && partial_stores_.kept_lines > 0 && depth < state.path.caches.size() &&
+                         (partial_lines_.knows(line) || !is_resident(*state.path.caches[depth], at, range.bytes));
     for (; depth < state.path.caches.size() && !kept; ++depth)
         kept = write_to_cache(*state.path.caches[depth], state.path.caches[depth]->allocates_stores, 0, at, range.bytes,
                               waited, now);
     if (!kept) waited = std::max(waited, write_to_dram(at, range.bytes, now));
+    if (partial) waited = std::max(waited, fill_partial(t, line, now));
+    if (alone != 0) store_queues_[t.sm].add(line, alone, now + waited);
     return now + std::max(0.0, waited - kStoreQueueCycles);
+}
+
+/// Whether the cache of all SMs has the bytes, so that a store to a part of a sector leaves nothing open. It makes them
+/// dirty, as the store does.
+bool MemoryModel::is_resident(CacheLevel& level, std::uint64_t physical, std::uint64_t bytes) {
+    TagArray& tags = level.instances.front();
+    return tags.mark_dirty(physical, tags.sectors_of(physical, within_block(physical, bytes, tags.block_bytes())));
+}
+
+std::uint32_t MemoryModel::leaving_sectors(const Transaction& transaction, std::uint64_t line, Time now) {
+    const std::uint32_t sectors = sectors_of_line(transaction);
+    const std::uint32_t left = store_queues_[transaction.sm].left(line, sectors, now);
+    // What joins a waiting store may complete its sectors.
+    if (left != sectors && partial_lines_.knows(line))
+        (void)partial_lines_.store(line, sectors & ~left, transaction.words);
+    return left;
+}
+
+double MemoryModel::fill_partial(const Transaction& transaction, std::uint64_t line, Time now) {
+    const costs::FilledLine filled = partial_lines_.store(line, sectors_of_line(transaction), transaction.words);
+    if (filled.sectors == 0) return 0;
+    dram_bytes_ += 2 * static_cast<std::uint64_t>(std::popcount(filled.sectors)) * costs::kStoredSector;
+    const std::uint64_t at = filled.line * costs::kStoredLine;
+    const double read = dram_.read(at, static_cast<std::uint32_t>(filled.read), now).delay;
+    return std::max(read, dram_.write(at, static_cast<std::uint32_t>(filled.written), now));
 }
 
 Time MemoryModel::leave(std::uint32_t sm, std::uint64_t bytes, Time now) {

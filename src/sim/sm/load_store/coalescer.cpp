@@ -1,4 +1,5 @@
 #include "sim/sm/load_store/coalescer.hpp"
+#include "costs/partial_stores.hpp"
 #include "machine/cache_scope.hpp"
 
 #include <algorithm>
@@ -117,6 +118,9 @@ void Coalescer::touch(std::uint64_t begin, std::uint64_t end) {
     line->low = std::min(line->low, begin);
     line->high = std::max(line->high, end);
     line->bytes += end - begin;
+    const std::uint64_t word = begin / costs::kStoredWord, words = (end - 1) / costs::kStoredWord - word + 1;
+    constexpr std::uint64_t kWords = costs::kStoredLine / costs::kStoredWord;
+    line->words |= words >= kWords ? ~0U : static_cast<std::uint32_t>((std::uint64_t{1} << words) - 1) << word % kWords;
     for (std::uint64_t piece = (begin - base) >> Segment::kPieceShift;
          piece <= (end - 1 - base) >> Segment::kPieceShift; ++piece)
         line->pieces |= std::uint64_t{1} << std::min<std::uint64_t>(piece, 63);
@@ -134,7 +138,7 @@ void Coalescer::add_runs(const Line& line) {
         // Where a line has several runs, each has its part of the threads' bytes by its pieces.
         const auto asked = line.bytes * pieces / static_cast<std::uint64_t>(std::popcount(line.pieces));
         segments_.push_back({line.base + begin, bytes, pieces, partial, static_cast<std::uint32_t>(asked),
-                             mask_of(line.pieces, begin, bytes)});
+                             mask_of(line.pieces, begin, bytes), line.words});
         sectors &= ~static_cast<std::uint32_t>(((std::uint64_t{1} << count) - 1) << first);
     }
 }

@@ -82,6 +82,7 @@ void send(LoadStoreUnit& unit, Departures& leaving, const Segment& segment, Acce
     transaction.partial = segment.partial;
     transaction.asked = segment.asked;
     transaction.pieces = segment.mask;
+    transaction.words = segment.words;
     const std::size_t i = leaving.count++;
     const double first = leaving.first;
     const double after =
@@ -169,10 +170,13 @@ AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const Pat
 
 AccessTimes access_shared(LoadStoreUnit& unit, const WarpAccess& access, double now) {
     const bool atomic = access.instruction.kind == AccessKind::atomic;
-    const auto banks = unit.spec.banks.access(access.addresses, access.mask,
-                                              {.bytes = access.instruction.bytes,
-                                               .broadcasts = !atomic || access.instruction.sums_lanes,
-                                               .loads = access.instruction.kind == AccessKind::load});
+    const auto banks =
+        unit.spec.banks.access(access.addresses, access.mask,
+                               {.bytes = access.instruction.bytes,
+                                .broadcasts = !atomic || access.instruction.sums_lanes,
+                                .loads = access.instruction.kind == AccessKind::load,
+                                .swaps = atomic && access.instruction.atomic_class == costs::AtomicClass::compare_swap,
+                                .one_of_bank = access.instruction.one_of_bank});
     double& free = unit.state.banks_free[access.sm];
     const double start = std::max(now, free);
     free = start + banks.occupancy;

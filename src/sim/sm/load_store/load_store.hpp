@@ -68,7 +68,8 @@ struct MemoryInstruction {
     bool read_only = false;        ///< .nc
     bool uniform = false;          ///< a constant of the uniform datapath, which does not pass the port of the others
     costs::AtomicClass atomic_class = costs::AtomicClass::integer;
-    bool sums_lanes = false;  ///< an atomic on shared memory that counts the lanes of an address at once
+    bool sums_lanes = false;   ///< an atomic on shared memory that counts the lanes of an address at once
+    bool one_of_bank = false;  ///< an atomic on shared memory that serves one lane of each bank
 };
 
 struct WarpAccess {

@@ -22,6 +22,7 @@ std::uint32_t count_of(const machine::Integer& field, const std::string& path, s
 SharedBanks::SharedBanks(const machine::SharedMemory& shared)
     : banks_(count_of(shared.banks, "shared.banks", kMostBanks)),
       paired_reads_(shared.paired_reads.value_or(false)),
+      swap_accesses_(static_cast<double>(shared.swap_accesses.value_or(1))),
       group_(shared.access_group ? count_of(shared.access_group, "shared.access_group", kWarpThreads) : kWarpThreads),
       latency_(need_cycles(shared.latency, "shared.latency")),
       conflict_cost_(shared.conflict_cost ? need_cycles(shared.conflict_cost, "shared.conflict_cost") : 0) {
@@ -90,10 +91,10 @@ SharedBanks::Access SharedBanks::access(const std::array<std::uint64_t, 32>& add
     for (std::uint32_t first = 0; first < kWarpThreads; first += threads) {
         const std::uint32_t group = threads >= kWarpThreads ? mask : mask & (((1U << threads) - 1) << first);
         if (group == 0) continue;
-        const std::uint32_t ways = ways_of(addresses, group, request);
+        const std::uint32_t ways = request.one_of_bank ? 1 : ways_of(addresses, group, request);
         ++groups;
         total.ways = std::max(total.ways, ways);
-        total.occupancy += group_cycles_ * ways;
+        total.occupancy += group_cycles_ * ways * (request.swaps ? swap_accesses_ : 1);
     }
     total.conflict = conflict_cost_ * (total.ways - 1);
     total.returning = total.occupancy + std::max(0.0, conflict_cost_ - group_cycles_) * (total.ways - 1);

@@ -21,9 +21,11 @@ public:
         std::uint32_t ways = 1;  ///< accesses to the worst bank
     };
     struct Request {
-        std::uint32_t bytes = 4;  ///< of each thread
-        bool broadcasts = true;   ///< a word that several threads want is served once; false for atomics
-        bool loads = false;       ///< its threads may read in pairs (shared.paired_reads)
+        std::uint32_t bytes = 4;   ///< of each thread
+        bool broadcasts = true;    ///< a word that several threads want is served once; false for atomics
+        bool loads = false;        ///< its threads may read in pairs (shared.paired_reads)
+        bool swaps = false;        ///< its threads compare and swap
+        bool one_of_bank = false;  ///< of the threads that want a word of one bank, one alone is served
     };
     /// One access by the lanes in `mask`. Threads of a group that touch different words of one bank are served one
     /// after the other (Volkov 2016, 2.6).
@@ -40,6 +42,7 @@ private:
 
     std::uint32_t banks_ = 0;
     bool paired_reads_ = false;
+    double swap_accesses_ = 1;
     std::uint64_t row_ = 0;  ///< words from one row of a bank to the next
     std::uint32_t width_shift_ = 0;
     std::uint64_t bank_mask_ = 0;  ///< 0 where the numbers of banks and of a row's words are no powers of two

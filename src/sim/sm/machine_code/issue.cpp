@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace gputomo::sim {
 namespace {
@@ -439,7 +440,9 @@ void SassEngine::compute(Warp& warp, const Step& step, std::size_t at, std::uint
     if (needs.arrives_at_group) arrive_at_group(warp, now);
     if (needs.queues) return queue_product(warp, at, now);
     const Cost& cost = kernel_.costs.costs[kernel_.costs.cost_of[at]];
-    if (needs.resource != kNoResource) occupy(units_.execution, ports_of(warp.scheduler), cost, now);
+    const double values = std::exchange(warp.state.block->further_values, 0);
+    const double longer = values * cost.value_interval;
+    if (needs.resource != kNoResource) occupy(units_.execution, ports_of(warp.scheduler), cost, now, longer);
     if (needs.results > 0) hold_arithmetic_back(warp.scheduler, needs.results, now);
     const auto slots = static_cast<double>(needs.slots);
     if (slots > 1) take_slots(units_.scheduler_spec, units_.schedulers[warp.scheduler], slots, now);
@@ -447,7 +450,7 @@ void SassEngine::compute(Warp& warp, const Step& step, std::size_t at, std::uint
     // A unit has read its operands when it has taken the whole warp.
     const double taken =
         now + (cost.units.empty() ? units_.scheduler_spec.issue_interval : cost.units.front().interval);
-    complete(warp, at, taken, now + cost.last_latency, cost.to_cores);
+    complete(warp, at, taken + longer, now + cost.last_latency + values * cost.value_latency, cost.to_cores);
 }
 
 void SassEngine::go(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now) {
@@ -475,7 +478,9 @@ void SassEngine::go(Warp& warp, const Step& step, std::size_t at, std::uint32_t 
         return;
     }
     if (warp.paths.all().size() > paths && step.flow == Flow::branch) ++counters_.divergent_branches;
-    if (moved && units_.branches.taken > 0) warp.hold = std::max(warp.hold, now + units_.branches.taken);
+    const Cost& cost = kernel_.costs.costs[kernel_.costs.cost_of[at]];  // of a branch through a register
+    if (const double latency = std::max(units_.branches.taken, cost.last_latency); moved && latency > 0)
+        warp.hold = std::max(warp.hold, now + latency);
     // A warp that joins again is fetched anew: what `control_flow` times as an untaken branch ends in a BSYNC.
     if (step.flow == Flow::converge && units_.branches.untaken > 0)
         warp.hold = std::max(warp.hold, now + units_.branches.untaken);

@@ -57,7 +57,8 @@ void SassEngine::find_accesses() {
                       .prefetched = machine_code::prefetched_bytes(instruction),
                       .uniform = step.uniform,
                       .atomic_class = machine_code::atomic_class_of(step),
-                      .sums_lanes = machine_code::sums_lanes(step)};
+                      .sums_lanes = machine_code::sums_lanes(step),
+                      .one_of_bank = machine_code::swaps_one_of_bank(step)};
             // LDSM and STSM: as many lanes name rows as there are in their matrices.
             if (instruction.has(Modifier::matrix_count))
                 rows_[at] = static_cast<std::uint32_t>((std::uint64_t{1} << (8 * step.mode)) - 1);

@@ -22,6 +22,8 @@ struct Cost {
     double latency = 0;          ///< of one step
     double last_latency = 0;     ///< of the last step, which includes the remainder of the division into steps
     double whole_warp = 0;       ///< cycles added where both halves of a warp take part (Volkov 2016, 6.1)
+    double value_latency = 0;    ///< of MATCH.ANY: cycles for each further value that the threads have
+    double value_interval = 0;   ///< and for which a further value keeps the unit busy
     double to_cores = 0;         ///< cycles by which the result comes later for the CUDA cores; negative where it comes
                                  ///< earlier (Volkov 2016, 4.7)
     std::uint32_t steps = 1;     ///< dependent machine instructions

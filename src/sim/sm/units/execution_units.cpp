@@ -19,13 +19,13 @@ Resource unit_set_of(UnitSpec& spec, const Cost& cost) {
     return static_cast<Resource>(kFirstUnitSet + (found - spec.sets.begin()));
 }
 
-void occupy(const UnitSpec& spec, const UnitPorts& ports, const Cost& cost, double now) {
+void occupy(const UnitSpec& spec, const UnitPorts& ports, const Cost& cost, double now, double longer) {
     const UnitUse* best = nullptr;
     for (const auto& use : cost.units)
         if (best == nullptr || ports.free(spec, use.unit) < ports.free(spec, best->unit)) best = &use;
     if (best == nullptr) return;
     double& free = ports.free(spec, best->unit);
-    free = std::max(free, now - spec.issue_interval) + best->interval;
+    free = std::max(free, now - spec.issue_interval) + best->interval + longer;
 }
 
 }  // namespace gputomo::sim

@@ -52,7 +52,7 @@ inline void update_available(const UnitSpec& spec, const UnitPorts& ports, std::
 /// The instruction takes the unit that is free first. A unit whose next instruction is up to an issue slot late
 /// starts it as if it had come in time. Instructions for another unit may take the slot between, and the unit loses
 /// no throughput by that. Operations that run on two units reach their measured throughput only so (Wong 2010,
-/// Table III).
-void occupy(const UnitSpec& spec, const UnitPorts& ports, const Cost& cost, double now);
+/// Table III). The unit is busy for `longer` cycles more than its interval.
+void occupy(const UnitSpec& spec, const UnitPorts& ports, const Cost& cost, double now, double longer = 0);
 
 }  // namespace gputomo::sim

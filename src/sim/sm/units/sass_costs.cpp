@@ -1,6 +1,7 @@
 #include "sim/sm/units/sass_costs.hpp"
 
 #include "costs/beside_products.hpp"
+#include "costs/register_branches.hpp"
 #include "sass/form.hpp"
 #include "sim/machine_code/warpgroup_shape.hpp"
 #include "sim/memory/description.hpp"
@@ -22,6 +23,24 @@ struct Found {
     std::string name{};      ///< of what was not timed, where it is one form of an operation
 };
 
+/// What scans time of a branch through a register; empty for other instructions.
+std::string_view register_branch(const machine_code::Step& step) {
+    switch (step.instruction.operation) {
+        case sass::Operation::BRX: return costs::kRegisterBranch;
+        case sass::Operation::RET: return costs::kReturn;
+        case sass::Operation::CALL: return step.source_count > 0 ? costs::kRegisterCall : "";
+        default: return {};
+    }
+}
+
+/// What scans time of a further value that MATCH.ANY finds; empty for other instructions.
+std::string_view further_value(const sass::Instruction& instruction) {
+    if (instruction.operation != sass::Operation::MATCH ||
+        instruction.form->row->modifiers.find(".ANY") == std::string_view::npos)
+        return {};
+    return instruction.value(sass::Modifier::u64) != 0 ? costs::kFurtherWideValue : costs::kFurtherValue;
+}
+
 /// The matrix product of a warp that scans time (experiment tensor_products).
 constexpr std::string_view kTimedProduct = "HMMA.16816.F32";
 
@@ -40,8 +59,10 @@ class Finder {
 public:
     Finder(const machine::Machine& machine, const CostModel& model) : machine_(machine), model_(model) {}
 
-    [[nodiscard]] Found find(const sass::Instruction& instruction) const {
+    [[nodiscard]] Found find(const machine_code::Step& step) const {
+        const sass::Instruction& instruction = step.instruction;
         const sass::Facts& facts = *instruction.form->facts;
+        if (const std::string_view like = register_branch(step); !like.empty()) return branch(like);
         if (facts.unit == sass::Unit::none) return {};
         if (machine_code::warpgroup::multiplies_warpgroup(instruction.operation)) return product(instruction);
         if (facts.unit == sass::Unit::unknown) {
@@ -63,10 +84,33 @@ public:
             found.assumption =
                 fmt::format("unit {}, at its rate and latency of {:.0f} cycles", unit, found.cost.last_latency);
         }
+        if (const std::string_view value = further_value(instruction); !value.empty()) add_value(value, found);
         return found;
     }
 
 private:
+    /// Cycles until the warp goes on at the target.
+    [[nodiscard]] Found branch(std::string_view like) const {
+        Found found;
+        if (const auto* const row = measured(like); row != nullptr)
+            found.cost.last_latency = static_cast<double>(*row->latency);
+        else
+            found.assumption = "as a branch to a place that the code names";
+        return found;
+    }
+
+    void add_value(std::string_view like, Found& found) const {
+        const auto* const row = measured(like);
+        if (row == nullptr || !row->throughput) {
+            found.assumption = "as if all threads had one value";
+            return;
+        }
+        found.cost.value_latency = static_cast<double>(*row->latency);
+        // The first value takes its unit as long as a further one.
+        for (UnitUse& use : found.cost.units) use.interval = interval_on(use.unit, *row->throughput);
+        if (!found.cost.units.empty()) found.cost.value_interval = found.cost.units.front().interval;
+    }
+
     /// Each of the four warps keeps the tensor core of its scheduler busy. Its part has as many multiplications as an
     /// mma.m16n8k16 for each eight columns.
     [[nodiscard]] Found product(const sass::Instruction& instruction) const {
@@ -105,15 +149,20 @@ private:
             lanes = pipeline ? std::min(lanes, *row->throughput) : *row->throughput;
         double latency = model_.latency_of(unit).value_or(model_.latency_of("int").value_or(kDefaultLatency));
         if (row != nullptr && row->instructions.value_or(1) == 1) latency = static_cast<double>(*row->latency);
+        // A chain of REDUX has moves between them, because the result is in a uniform register.
+        if (row != nullptr && row->instructions.value_or(1) == 2)
+            latency = static_cast<double>(*row->latency) - model_.latency_of("int").value_or(kDefaultLatency);
         cost.latency = cost.last_latency = latency;
         cost.on_cores = unit == sass::name_of(sass::Unit::sp) || unit == sass::name_of(sass::Unit::integer);
         if (pipeline) cost.issue_slots = model_.slots_of_unit(*pipeline), cost.to_cores = model_.to_cores_of(*pipeline);
         const auto index = pipeline ? pipeline : model_.machine_unit(unit);
-        if (lanes > 0 && index) {
-            const double whole = model_.is_shared(*index) ? lanes : lanes / model_.schedulers();
-            cost.units.push_back({static_cast<std::uint16_t>(*index), static_cast<double>(kWarpSize) / whole});
-        }
+        if (lanes > 0 && index) cost.units.push_back({static_cast<std::uint16_t>(*index), interval_on(*index, lanes)});
         return cost;
+    }
+
+    /// Cycles for which a warp occupies a unit, or a scheduler's share of it, whose SM serves `lanes` threads a cycle.
+    [[nodiscard]] double interval_on(std::size_t unit, double lanes) const {
+        return static_cast<double>(kWarpSize) / (model_.is_shared(unit) ? lanes : lanes / model_.schedulers());
     }
 
     /// Cycles of an operation where the description has no unit of integers either; every GPU since Volta has 4.
@@ -125,7 +174,9 @@ private:
 
 bool equal(const Cost& a, const Cost& b) {
     return a.latency == b.latency && a.to_cores == b.to_cores && a.issue_slots == b.issue_slots &&
-           a.on_cores == b.on_cores && a.beside == b.beside && a.units.size() == b.units.size() &&
+           a.on_cores == b.on_cores && a.beside == b.beside && a.last_latency == b.last_latency &&
+           a.value_latency == b.value_latency && a.value_interval == b.value_interval &&
+           a.units.size() == b.units.size() &&
            std::ranges::equal(a.units, b.units, [](const UnitUse& x, const UnitUse& y) {
                return x.unit == y.unit && x.interval == y.interval;
            });
@@ -139,7 +190,7 @@ SassCosts sass_costs_of(const machine_code::MachineProgram& program, const machi
     SassCosts costs;
     for (const machine_code::Step& step : program.steps) {
         const bool known = step.instruction.form != nullptr;
-        const Found found = known ? finder.find(step.instruction) : Found{};
+        const Found found = known ? finder.find(step) : Found{};
         auto same = std::ranges::find_if(costs.costs, [&](const Cost& cost) { return equal(cost, found.cost); });
         if (same == costs.costs.end()) same = costs.costs.insert(costs.costs.end(), found.cost);
         costs.cost_of.push_back(static_cast<std::uint16_t>(same - costs.costs.begin()));
