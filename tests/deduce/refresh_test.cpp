@@ -19,7 +19,7 @@ struct RefreshedMemory {
     double interval = 0, time = 0;
     double jitter = 3;  ///< standard deviation, cycles
     double outliers = 0;
-    double back = 0;  ///< cycles that the data of one in seven loads take longer on their way back
+    double back = 0;  ///< cycles by which one in seven loads that waited is back earlier
 };
 
 std::vector<LoadPair> made_up_pairs(const RefreshedMemory& memory, int count, std::uint64_t seed) {
@@ -34,7 +34,7 @@ std::vector<LoadPair> made_up_pairs(const RefreshedMemory& memory, int count, st
             double end = begin + base + std::abs(jitter(random));
             if (memory.interval > 0)
                 end += std::max(0.0, memory.time - std::fmod(begin + base + phase, memory.interval));
-            if (memory.back > 0 && share(random) < 1.0 / 7) end += memory.back;
+            if (end > begin + base + memory.back + 50 && share(random) < 1.0 / 7) end -= memory.back;
             if (share(random) < memory.outliers) end += 1000 * share(random);
             return LoadPair::Load{std::round(begin), std::round(end)};
         };
@@ -72,7 +72,8 @@ TEST(MemoryRefresh, FindsThemWhereDataComeFromTwoSides) {
 TEST(MemoryRefresh, FindsThoseThatAnH200Showed) {
     std::ifstream file(GPUTOMO_SOURCE_DIR "/recordings/h200-cold-launch.json");
     std::vector<LoadPair> pairs;
-    for (const auto& trace : nlohmann::json::parse(file).at("traces")) {
+    const auto recording = nlohmann::json::parse(file);
+    for (const auto& trace : recording.at("traces")) {
         if (trace.at("name") != "memory_refresh/pairs") continue;
         const auto column = [&](std::size_t i) {
             return trace.at("columns").at(i).at("values").get<std::vector<double>>();
