@@ -263,7 +263,7 @@ private:
         return {0, last / 2, last};
     }
 
-    /// Recorded warp instructions of an SM after which no wave begins that has so many blocks before it.
+    /// Recorded warp instructions of an SM after which no wave begins that follows `blocks` recorded blocks.
     [[nodiscard]] std::size_t most_before(std::size_t blocks) const {
         return blocks < sampling_.first_waves * profile_.resident_blocks
                    ? sampling_.most_of_sm

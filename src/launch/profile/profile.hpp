@@ -56,7 +56,7 @@ struct Sampling {
     /// They take about a minute.
     std::uint64_t most_simulated = 50'000'000;
 
-    /// For comparing many configurations of a kernel: two waves of one SM, more of short blocks or one of long ones, and
+    /// For comparing many configurations of a kernel: two waves of one SM (more of short blocks, one of long ones), and
     /// few further blocks. Blocks that differ from most others are seldom seen.
     [[nodiscard]] Sampling quick() const {
         Sampling less = *this;

@@ -7,7 +7,7 @@
 namespace gputomo::predict {
 namespace {
 
-/// The others' requests are booked in so many equal parts at most, and in parts that are at least as far apart as the
+/// The others' requests are booked in at most this number of equal parts. Parts are at least as far apart as the
 /// calendar's slots are long.
 constexpr double kMostParts = 8;
 

@@ -15,7 +15,7 @@ struct Askers {
 
 /// The replayed SM's requests stand for those of all SMs. While SMs are in step, they ask at the same time, and their
 /// requests queue. SMs that are out of step ask at different times, and each meets a steady flow of the others'
-/// requests: half of them make theirs before the replayed SM does.
+/// requests. Half of the SMs ask before the replayed one does.
 class GpuServer {
 public:
     /// When the replayed SM's part of a request begins to be served, which arrives at `now`. To serve the requests of

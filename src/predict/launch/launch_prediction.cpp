@@ -239,11 +239,10 @@ private:
         return result;
     }
 
-    /// Cycles of all blocks of an SM. Each that was not recorded takes as long as a recorded one of the second half: the
-    /// time from the end of the last wave of the first half to that of the second one, shared among its blocks. It takes
-    /// at least as long as it keeps anything busy.
-    /// Half a wave runs with fewer warps than the SM holds, and does not tell how long its other half takes. Where
-    /// fewer than two waves were recorded, the others take as long as the recorded ones in the mean.
+    /// Cycles of all blocks of an SM. Each that was not recorded takes as long as a recorded one of the second half,
+    /// and at least as long as it keeps anything busy. The second half takes from the end of the first half's last wave
+    /// to that of its own. Half a wave runs with fewer warps than the SM holds, and does not tell how long its other
+    /// half takes. Where fewer than two waves were recorded, the others take as long as the recorded ones in the mean.
     double of_all(const Timeline& all, std::span<const launch::BlockTrace> blocks, const Shares& shares,
                   double sm_blocks) const {
         const std::size_t half = blocks.size() / 2;
@@ -257,8 +256,8 @@ private:
         return all.cycles + each * (sm_blocks - recorded);
     }
 
-    /// When the blocks of the last wave end in the mean, and what they have stored has arrived. The last block alone may
-    /// end early or late.
+    /// When the blocks of the last wave end in the mean, and what they have stored has arrived. The last block alone
+    /// may end early or late.
     [[nodiscard]] double last_wave_ends(const Timeline& timeline) const {
         const auto& ends = timeline.ends;
         const std::span last = std::span(ends).last(std::min<std::size_t>(ends.size(), profile_.resident_blocks));

@@ -257,8 +257,8 @@ void SmMemory::fill_partial(const launch::TouchedLine& line, std::uint32_t secto
     timeline_.dram_written_bytes += bytes_of(filled.sectors);
     const double cycles =
         (filled.read + filled.written * rates_.write_cost) * shares_.active_sms / rates_.memory_bandwidth;
-    (void)dram_.take(now, cycles * scale_);
-    stores_passed_ = std::max(stores_passed_, dram_.free);
+    (void)at_share(dram_, now, cycles);
+    stores_passed_ = std::max(stores_passed_, dram_.served_until());
 }
 
 /// A sector that was written in part is fetched for those who read another part. In local memory each thread reads what

@@ -64,7 +64,7 @@ public:
     [[nodiscard]] Utilisation used() const;
 
 private:
-    /// When a bandwidth that `sms` SMs share serves this SM's part of a request which takes it `cycles` for all of them.
+    /// When a bandwidth that `sms` SMs share serves this SM's part of a request. `cycles` are for all of them.
     double at_share(GpuServer& share, double now, double cycles, double sms) const;
     double at_share(GpuServer& share, double now, double cycles) const {
         return at_share(share, now, cycles, shares_.active_sms);

@@ -93,9 +93,10 @@ private:
         // All SMs start blocks in turn.
         const double interval = rates_.block_interval * shares_.active_sms;
         const bool first = next_block_ <= resident_;
-        const double start = !rates_.counts_ends ? starts_.take(now, interval * scale_, askers())
-                             : first             ? first_starts_.take(shares_.first_start, rates_.next_interval * scale_)
-                                                 : now;
+        const double start =
+            !rates_.counts_ends ? starts_.take(now, interval * scale_, askers())
+            : first             ? first_starts_.take(shares_.first_start, rates_.next_interval * scale_)
+                                : now;
         block.running = block.trace->warps.size();
         block.count_phases();
         block.start = start;

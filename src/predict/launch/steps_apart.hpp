@@ -7,8 +7,9 @@
 
 namespace gputomo::predict {
 
-/// SMs begin a launch together. Each block takes a little longer on one SM than on another, and these differences add up
-/// from wave to wave as in a random walk. After many waves, SMs are anywhere between the start and the end of a block.
+/// SMs begin a launch together. Each block takes a little longer on one SM than on another, and these differences add
+/// up from wave to wave as in a random walk. After many waves, SMs are anywhere between the start and the end of a
+/// block.
 class StepsApart {
 public:
     void end_block(double cycles) {
