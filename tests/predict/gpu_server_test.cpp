@@ -37,6 +37,12 @@ TEST(GpuServer, SmsOutOfStepDoNotRaiseTheBandwidth) {
     EXPECT_NEAR(server.served_until(), start + 1, 1e-9);
 }
 
+TEST(GpuServer, SmsThatAreFarApartDoNotWaitForRequestsOfLater) {
+    GpuServer server;
+    for (double now = 0; now < 2e7; now += 1e4)
+        ASSERT_LT(server.take(now, 1000, {.sms = 100, .apart = now / 4}), now + 1000) << now;
+}
+
 TEST(GpuServer, NothingIsServedAtOnce) {
     GpuServer server;
     (void)server.take(0, 1000, kInStep);

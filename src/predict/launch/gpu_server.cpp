@@ -16,14 +16,15 @@ constexpr double kMostParts = 8;
 double GpuServer::take(double now, double cycles, const Askers& askers) {
     if (cycles <= 0) return now;
     busy_ += cycles;
-    const double parts = std::min(kMostParts, std::floor(askers.apart / costs::Calendar::kSlot));
+    const double apart = std::min(askers.apart, kMostApart);
+    const double parts = std::min(kMostParts, std::floor(apart / costs::Calendar::kSlot));
     const bool in_step = parts < 2 || askers.sms <= 1;
     const double own = in_step ? cycles : cycles / askers.sms, part = (cycles - own) / parts;
-    const double first = std::max(0.0, now - askers.apart / 2);
+    const double first = std::max(0.0, now - apart / 2);
     double next = 0;
     const auto let_others_ask = [&](double until) {
         for (; next < parts && !in_step; ++next) {
-            const double asked = first + askers.apart * (next + 0.5) / parts;
+            const double asked = first + apart * (next + 0.5) / parts;
             if (asked >= until) return;
             (void)calendar_.reserve(asked, part);
         }

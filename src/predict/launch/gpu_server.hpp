@@ -30,6 +30,9 @@ private:
     /// Data are booked for when they arrive, behind the queue of DRAM, which may be long. With fewer slots, later
     /// requests would be booked behind that queue as well.
     static constexpr std::uint32_t kSlots = 1 << 16;
+    /// Requests are booked at most that far apart, so that the calendar holds all that are open. SMs that are further
+    /// apart make no steadier flow.
+    static constexpr double kMostApart = kSlots * costs::Calendar::kSlot / 8;
 
     costs::Calendar calendar_{kSlots};
     double busy_ = 0, served_until_ = 0;
