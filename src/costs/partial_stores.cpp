@@ -45,7 +45,7 @@ void StoreQueue::add(std::uint64_t line, std::uint32_t sectors, double leaves) {
     if (waiting_.empty()) return;
     waiting_[next_] = {line, sectors, leaves};
     next_ = (next_ + 1) % waiting_.size();
-    last_ = leaves;
+    last_ = std::max(last_, leaves);
 }
 
 FilledLine PartialLines::store(std::uint64_t line, std::uint32_t sectors, std::uint32_t words) {

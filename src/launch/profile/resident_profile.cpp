@@ -37,7 +37,7 @@ public:
           deadline_(Recorder::Clock::now() + sampling.time_limit),
           most_events_(sampling.most_events),
           warps_(profile.warps_of_block()),
-          most_traced_(kReplayedWaves * profile.resident_blocks),
+          most_traced_(sampling.first_waves * profile.resident_blocks),
           saved_(prepared.memory()) {}
 
     void trace(const std::set<std::uint64_t>& sms) {

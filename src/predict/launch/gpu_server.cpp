@@ -16,6 +16,7 @@ constexpr double kMostParts = 8;
 double GpuServer::take(double now, double cycles, const Askers& askers) {
     if (cycles <= 0) return now;
     busy_ += cycles;
+    cycles *= askers.slower;
     const double apart = std::min(askers.apart, kMostApart);
     const double parts = std::min(kMostParts, std::floor(apart / costs::Calendar::kSlot));
     const bool in_step = parts < 2 || askers.sms <= 1;

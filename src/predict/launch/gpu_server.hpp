@@ -11,6 +11,7 @@ namespace gputomo::predict {
 struct Askers {
     double sms = 1;    ///< SMs that make the same requests
     double apart = 0;  ///< cycles between the SM that makes a request first and the one that makes it last
+    double slower = 1;  ///< time that this SM waits for an equal part of what all share, over the mean
 };
 
 /// The replayed SM's requests stand for those of all SMs. While SMs are in step, they ask at the same time, and their

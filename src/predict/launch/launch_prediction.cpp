@@ -29,6 +29,8 @@ constexpr double kExchanged = 0.1;
 constexpr double kLeastBetweenAtomics = 1, kContended = 0.1;
 /// Share of the compare-and-swap requests that may meet others before a prediction warns.
 constexpr double kMetSwaps = 0.02;
+/// Whole waves after which the SMs are so far out of step that blocks that are left over fill gaps.
+constexpr std::uint64_t kWavesInStep = 4;
 
 /// What one SM needs for all of its blocks.
 struct SmResult {
@@ -89,7 +91,7 @@ private:
         const auto of_wave = static_cast<std::uint64_t>(rates_.sms) * profile_.resident_blocks;
         if (!profile_.blocks_of_sms.empty() || of_wave == 0) return {};
         const std::uint64_t whole = profile_.blocks / of_wave;
-        if (whole == 0 || whole > launch::kReplayedWaves || profile_.blocks % of_wave == 0) return {};
+        if (whole == 0 || whole > kWavesInStep || profile_.blocks % of_wave == 0) return {};
         for (const auto& sm : profile_.sms)
             if (sm.size() < whole * profile_.resident_blocks) return {};
         return whole;
@@ -252,7 +254,11 @@ private:
         const Timeline first = replay_sm(profile_, rates_, shares, blocks.first(half));
         double each =
             std::max(0.0, last_wave_ends(all) - last_wave_ends(first)) / (recorded - static_cast<double>(half));
-        for (const auto& [name, busy] : all.busy) each = std::max(each, shares.contention ? busy / recorded : 0);
+        for (const auto& [name, busy] : all.busy) {
+            const auto before = first.busy.find(name);
+            const double later = busy - (before == first.busy.end() ? 0 : before->second);
+            if (shares.contention) each = std::max(each, later / (recorded - static_cast<double>(half)));
+        }
         return all.cycles + each * (sm_blocks - recorded);
     }
 
@@ -263,7 +269,7 @@ private:
         const std::span last = std::span(ends).last(std::min<std::size_t>(ends.size(), profile_.resident_blocks));
         double sum = 0;
         for (const double end : last) sum += end;
-        return sum / static_cast<double>(last.size()) + timeline.cycles - ends.back();
+        return sum / static_cast<double>(last.size()) + timeline.cycles - std::ranges::max(last);
     }
 
     /// A grid of one wave ends with its slowest SM. In a larger grid, blocks go to the SM that is free first. SMs with

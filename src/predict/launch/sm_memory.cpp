@@ -109,7 +109,7 @@ double SmMemory::through(Server& port, GpuServer& share, const Bandwidth& bandwi
 
 double SmMemory::at_share(GpuServer& share, double now, double cycles, double sms) const {
     const double apart = std::max(apart_, rates_.sm_spread * (now - shares_.first_start));
-    return share.take(now, cycles * shares_.slowest * scale_, {sms, apart});
+    return share.take(now, cycles * scale_, {sms, apart, shares_.slowest});
 }
 
 Arrival SmMemory::load_missing(const SharedLine& shared, std::uint32_t missing, std::uint32_t prefetched, double now,
@@ -322,8 +322,7 @@ double SmMemory::at_unit(const launch::WarpAccess& access, const launch::Touched
     const double own = shares_.atomics->cycles(line, access.atomic_class);
     occupy_units(own * shares_.atomic_shares.others * scale_, sent);
     const double start = atomic_units_[unit].take(sent, own * scale_);
-    // The line is fetched while its unit still serves others. Booked at `start`, a long queue at the unit would keep
-    // DRAM idle until then, because DRAM serves in the order of booking.
+    // The line is fetched while its unit still serves others.
     if (!line.again) write_back(bytes, sent);
     // It is in flight until its unit takes it, half of the way to the L2 and back.
     atomics_in_flight_.emplace(start + rates_.l2_latency / 2, sectors);

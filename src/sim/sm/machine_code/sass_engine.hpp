@@ -156,10 +156,10 @@ private:
     void go(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     /// Warps of its warp group go on that wait for this one.
     void arrive_at_group(const Warp& warp, double now);
-    /// Puts a product of a warp group into the queue of its tensor core.
     void note_arithmetic_unit(std::uint16_t unit);
     /// Beside products of warp groups, arithmetic of all units waits after an instruction that writes registers.
     void hold_arithmetic_back(std::uint32_t scheduler, std::uint8_t results, double now);
+    /// Puts a product of a warp group into the queue of its tensor core.
     void queue_product(Warp& warp, std::size_t at, double now);
     /// The instruction at `at` has read its operands at `read` and written its results at `written`.
     void complete(Warp& warp, std::size_t at, double read, double written, double later_for_cores = 0);
