@@ -213,6 +213,7 @@ TEST_F(Profile, BlocksWhoseLengthDependsOnOthersAreExecutedTogether) {
     const auto profile = profiled("shorten", {kElements / 256}, {256}, next, 0U);
     EXPECT_THAT(profile.sampled, SizeIs(kElements / 256));
     EXPECT_THAT(profile.assumptions, Contains(HasSubstr("all blocks were executed together")));
+    EXPECT_THAT(profile.warnings, Contains(HasSubstr("blocks read what others write meanwhile")));
     double instructions = 0;
     for (const BlockCounts& block : profile.sampled) instructions += block.instructions;
     const Sampling few{.most_instructions = instructions / 2};

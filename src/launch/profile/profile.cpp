@@ -28,6 +28,10 @@
 namespace gputomo::launch {
 namespace {
 
+/// Share of the loaded sectors that lie where other blocks write, from which on a launch whose blocks were executed
+/// together may do something else in another order. Queues of work and sums that are handed on have a few percent.
+constexpr double kReadMeanwhile = 0.1;
+
 /// Fewer blocks do not tell how much blocks differ.
 constexpr std::size_t kLeastBlocks = 8;
 /// Grids of more blocks are never executed whole.
@@ -554,6 +558,12 @@ private:
         profile_.warnings.clear();
         profile_.assumptions.push_back(
             fmt::format("{}: all blocks were executed together, in an order that the GPU could have", why));
+        if (const double read = exchange_.share(); read > kReadMeanwhile)
+            profile_.warnings.push_back(
+                fmt::format("blocks read what others write meanwhile: {:.0f}% of the sectors that they load. How much "
+                            "they do may depend on their order, which on a GPU may be another one: the prediction may "
+                            "be far off",
+                            100 * read));
     }
 
     [[noreturn]] void hand_over(const std::string& why) const {
