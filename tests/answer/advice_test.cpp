@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
         Expected{{"row_sums", {528}, {256}, {264 * kMega, kMega, 512}}, "coalesced", 3, 4.5, "LDG"},
         Expected{{"transpose", {64, 64}, {32, 8}, {16 * kMega, 16 * kMega, 2048}}, "coalesced", 3, 9, "STG"},
         Expected{{"few_warps", {528}, {128}, {17 * kMega, kMega, 64}, 65536}, "more_warps", 1.3, 2, ""},
-        // As many blocks start with wide accesses, which takes more than half of the time.
+        // Wide accesses leave the number of blocks as it is, and blocks that start take more than half of the time.
         Expected{{"bytes", {33792}, {256}, {9 * kMega, 9 * kMega}}, "wide_accesses", 1.5, 16, "LDG.E.U8"},
         // Half of the threads of a warp have nothing to do in the mean.
         Expected{{"uneven", {528}, {256}, {kMega, 32}}, "divergence", 1.6, 2.05, ""},
