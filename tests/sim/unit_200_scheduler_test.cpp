@@ -76,6 +76,19 @@ TEST_F(Scheduler207, AWarpThatEndsLeavesTheOthersInOrder) {
     EXPECT_EQ(scheduler.times, (std::vector<double>{10, 30}));
 }
 
+using Scheduler208 = SchedulerOfThree;
+TEST_F(Scheduler208, AWarpThatEndsTakesNobodysTurn) {
+    note_issue(spec, scheduler, 0, 10);
+    add_warp(scheduler, 8);
+    remove_warp(scheduler, 1);
+    scheduler.times.assign(3, 10);
+    EXPECT_EQ(choose(scheduler, 12), 1U) << "warp 7 never issued";
+    note_issue(spec, scheduler, 1, 12);
+    EXPECT_EQ(choose(scheduler, 14), 0U);
+    note_issue(spec, scheduler, 0, 14);
+    EXPECT_EQ(choose(scheduler, 16), 2U) << "warp 8 came after warp 5 had issued";
+}
+
 // ---- execution units -----------------------------------------------------------------------------------------------
 
 /// Unit 0 is the scheduler's own, unit 1 belongs to the SM; the first takes a warp in 4 cycles, the second in 16.

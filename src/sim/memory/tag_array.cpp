@@ -1,6 +1,8 @@
 #include "sim/memory/tag_array.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <random>
 #include <utility>
 
@@ -31,12 +33,10 @@ TagArray::TagArray(std::shared_ptr<const Geometry> geometry, std::uint64_t seed)
       set_mask_(std::has_single_bit(geometry_->set_ways.size()) && geometry_->dealt.empty()
                     ? geometry_->set_ways.size() - 1
                     : 0),
-      filled_(geometry_->set_ways.size(), 0),
-      last_way_(geometry_->set_ways.size(), 0),
       replacement_(make_replacement({geometry_->policy, geometry_->set_ways, geometry_->way_odds, seed})) {
-    std::size_t total = 0;
+    std::uint32_t total = 0;
     for (const auto ways : geometry_->set_ways) {
-        first_.push_back(total);
+        sets_.push_back({.first = total});
         total += ways;
     }
     tags_.assign(total, kEmpty);
@@ -50,7 +50,7 @@ std::uint32_t TagArray::set_of(std::uint64_t address, std::uint64_t number) cons
     if (masks.empty()) {
         if (set_mask_ != 0) return static_cast<std::uint32_t>(number & set_mask_);
         if (const auto& dealt = geometry_->dealt; !dealt.empty()) return dealt[number % dealt.size()];
-        return static_cast<std::uint32_t>(filled_.size() == 1 ? 0 : number % filled_.size());
+        return static_cast<std::uint32_t>(sets_.size() == 1 ? 0 : number % sets_.size());
     }
     std::uint32_t set = 0;
     for (std::size_t bit = 0; bit < masks.size(); ++bit) set |= parity(address & masks[bit]) << bit;
@@ -58,30 +58,29 @@ std::uint32_t TagArray::set_of(std::uint64_t address, std::uint64_t number) cons
 }
 
 /// The way that holds block `number`; the number of filled ways where there is none.
-std::uint32_t TagArray::way_of(std::uint32_t set, std::uint64_t number) const {
-    const std::size_t first = first_[set];
-    const std::uint32_t last = last_way_[set];
-    if (tags_[first + last] == number) return last;
-    const std::uint32_t filled = filled_[set];
+std::uint32_t TagArray::way_of(const Set& set, std::uint64_t number) const {
+    const std::uint64_t* tags = tags_.data() + set.first;
+    if (tags[set.last_way] == number) return set.last_way;
     if (index_) {
         const std::uint32_t slot = index_->find(number);
-        return slot == KeyIndex::kNone ? filled : static_cast<std::uint32_t>(slot - first);
+        return slot == KeyIndex::kNone ? set.filled : slot - set.first;
     }
     std::uint32_t way = 0;
-    while (way < filled && tags_[first + way] != number) ++way;
+    while (way < set.filled && tags[way] != number) ++way;
     return way;
 }
 
-std::uint32_t TagArray::make_room(std::uint32_t set) {
-    if (const std::uint32_t way = geometry_->data_lines == 0 ? filled_[set] : way_without_data(set); way < filled_[set])
+std::uint32_t TagArray::make_room(std::uint32_t number) {
+    Set& set = sets_[number];
+    if (const std::uint32_t way = geometry_->data_lines == 0 ? set.filled : way_without_data(set); way < set.filled)
         return way;
-    if (filled_[set] < geometry_->set_ways[set]) return filled_[set]++;
-    return replacement_->victim(set);
+    if (set.filled < geometry_->set_ways[number]) return set.filled++;
+    return replacement_->victim(number);
 }
 
-std::uint32_t TagArray::way_without_data(std::uint32_t set) const {
-    const auto first = tags_.begin() + static_cast<std::ptrdiff_t>(first_[set]);
-    return static_cast<std::uint32_t>(std::find(first, first + filled_[set], kEmpty) - first);
+std::uint32_t TagArray::way_without_data(const Set& set) const {
+    const auto first = tags_.begin() + set.first;
+    return static_cast<std::uint32_t>(std::find(first, first + set.filled, kEmpty) - first);
 }
 
 void TagArray::take_data(std::size_t slot) {
@@ -95,35 +94,40 @@ void TagArray::take_data(std::size_t slot) {
 
 TagArray::Found TagArray::lookup(std::uint64_t address, Sectors sectors, bool allocate) {
     const std::uint64_t number = address >> block_shift_;
-    const std::uint32_t set = set_of(address, number);
-    const std::size_t first = first_[set];
+    const std::uint32_t index = set_of(address, number);
+    Set& set = sets_[index];
     std::uint32_t way = way_of(set, number);
-    if (way < filled_[set]) {
-        last_way_[set] = way;
-        replacement_->touch(set, way);
-        Line& line = lines_[first + way];
+    if (way < set.filled) {
+        set.last_way = way;
+        replacement_->touch(index, way);
+        Line& line = lines_[set.first + way];
         const Sectors missing = sectors & ~line.valid;
         if (allocate) line.valid |= missing;
         return {&line, missing, 0, 0};
     }
     if (!allocate) return {nullptr, sectors, 0, 0};
-    way = make_room(set);
-    last_way_[set] = way;
-    Line& line = lines_[first + way];
-    const Found found{&line, sectors, line.dirty, tags_[first + way] << block_shift_};
-    if (geometry_->data_lines != 0 && tags_[first + way] == kEmpty) take_data(first + way);
-    tags_[first + way] = number;
-    if (index_) index_->assign(static_cast<std::uint32_t>(first + way), number);
-    line = {0, sectors, 0, 0};
-    replacement_->fill(set, way);
+    way = make_room(index);
+    set.last_way = way;
+    const std::uint32_t slot = set.first + way;
+    Line& line = lines_[slot];
+    const Found found{&line, sectors, line.dirty, tags_[slot] << block_shift_};
+    if (geometry_->data_lines != 0 && tags_[slot] == kEmpty) take_data(slot);
+    tags_[slot] = number;
+    if (index_) index_->assign(slot, number);
+    line = {.valid = sectors};
+    replacement_->fill(index, way);
     return found;
+}
+
+std::uint64_t TagArray::filled() const {
+    return std::transform_reduce(sets_.begin(), sets_.end(), std::uint64_t{0}, std::plus{},
+                                 [](const Set& set) { return set.filled; });
 }
 
 void TagArray::clear() {
     std::ranges::fill(tags_, kEmpty);
     std::ranges::fill(lines_, Line{});
-    std::ranges::fill(filled_, 0);
-    std::ranges::fill(last_way_, 0);
+    for (Set& set : sets_) set = {.first = set.first};
     data_.clear();
     oldest_data_ = 0;
     if (index_) index_.emplace(tags_.size());
@@ -131,21 +135,22 @@ void TagArray::clear() {
 
 void TagArray::fill_with_strangers(std::uint64_t blocks) {
     std::vector<Line> residents;
-    for (std::uint32_t set = 0; set < filled_.size(); ++set)
-        for (std::uint32_t way = 0; way < filled_[set]; ++way) residents.push_back(lines_[first_[set] + way]);
+    for (const Set& set : sets_)
+        residents.insert(residents.end(), lines_.begin() + set.first, lines_.begin() + set.first + set.filled);
     if (residents.empty() || geometry_->data_lines != 0) return;
     std::minstd_rand random;
     for (bool has_room = true; has_room && blocks != 0;) {
         has_room = false;
-        for (std::uint32_t set = 0; set < filled_.size() && blocks != 0; ++set) {
-            if (filled_[set] == geometry_->set_ways[set]) continue;
-            const std::uint32_t way = filled_[set]++;
-            const std::size_t slot = first_[set] + way;
+        for (std::uint32_t index = 0; index < sets_.size() && blocks != 0; ++index) {
+            Set& set = sets_[index];
+            if (set.filled == geometry_->set_ways[index]) continue;
+            const std::uint32_t way = set.filled++;
+            const std::uint32_t slot = set.first + way;
             tags_[slot] = kFirstStranger + slot;
-            if (index_) index_->assign(static_cast<std::uint32_t>(slot), tags_[slot]);
+            if (index_) index_->assign(slot, tags_[slot]);
             const Line& like = residents[random() % residents.size()];
-            lines_[slot] = {0, like.valid, like.dirty, 0};
-            replacement_->fill(set, way);
+            lines_[slot] = {.valid = like.valid, .dirty = like.dirty};
+            replacement_->fill(index, way);
             --blocks;
             has_room = true;
         }
@@ -154,10 +159,10 @@ void TagArray::fill_with_strangers(std::uint64_t blocks) {
 
 bool TagArray::mark_dirty(std::uint64_t address, Sectors sectors) {
     const std::uint64_t number = address >> block_shift_;
-    const std::uint32_t set = set_of(address, number);
+    const Set& set = sets_[set_of(address, number)];
     const std::uint32_t way = way_of(set, number);
-    if (way == filled_[set]) return false;
-    Line& line = lines_[first_[set] + way];
+    if (way == set.filled) return false;
+    Line& line = lines_[set.first + way];
     if ((line.valid & sectors) != sectors) return false;
     line.dirty |= sectors;
     return true;

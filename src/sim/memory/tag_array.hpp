@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -22,10 +21,10 @@ public:
     using Sectors = std::uint32_t;
     struct Line {
         double ready = 0;  ///< when the pending sectors are there, for an SM of the line's own partition
+        double asked = 0;  ///< when DRAM was asked for the pending sectors
         Sectors valid = 0;
         Sectors dirty = 0;
         Sectors pending = 0;   ///< sectors of the last fills, in flight until `ready`
-        double asked = 0;      ///< when DRAM was asked for the pending sectors
         bool brought = false;  ///< they come because the launch brings them, which nobody has waited for yet
     };
     struct Found {
@@ -44,7 +43,7 @@ public:
     /// Forgets all blocks.
     void clear();
     /// Ways that hold a block.
-    [[nodiscard]] std::uint64_t filled() const { return std::reduce(filled_.begin(), filled_.end(), std::uint64_t{0}); }
+    [[nodiscard]] std::uint64_t filled() const;
     /// Fills up to `blocks` empty ways, spread evenly over the sets, with blocks of addresses that nothing has. Each is
     /// as valid and as dirty as a resident block chosen at random.
     void fill_with_strangers(std::uint64_t blocks);
@@ -62,11 +61,17 @@ public:
 
 private:
     static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
+    /// Each lookup reads all of it, so it lies together: most of a lookup's time goes into reading the host's memory.
+    struct Set {
+        std::uint32_t first = 0;     ///< slot of its first way
+        std::uint32_t filled = 0;    ///< ways in use; they fill in order
+        std::uint32_t last_way = 0;  ///< tried first: chases and streams repeat themselves
+    };
     [[nodiscard]] std::uint32_t set_of(std::uint64_t address, std::uint64_t number) const;
-    [[nodiscard]] std::uint32_t way_of(std::uint32_t set, std::uint64_t number) const;
+    [[nodiscard]] std::uint32_t way_of(const Set& set, std::uint64_t number) const;
     std::uint32_t make_room(std::uint32_t set);
     /// A way of the set that lost its data to another set; the number of filled ways where there is none.
-    [[nodiscard]] std::uint32_t way_without_data(std::uint32_t set) const;
+    [[nodiscard]] std::uint32_t way_without_data(const Set& set) const;
     /// Gives the line at `slot` a data line. Where none is free, it takes that of the line that has had its own
     /// longest.
     void take_data(std::size_t slot);
@@ -75,11 +80,9 @@ private:
     std::uint32_t block_shift_;
     std::uint32_t sector_shift_;
     std::uint64_t set_mask_;  ///< sets - 1 where that is a power of two and the index is modulo, else 0
-    std::vector<std::size_t> first_;
+    std::vector<Set> sets_;
     std::vector<std::uint64_t> tags_;
     std::vector<Line> lines_;
-    std::vector<std::uint32_t> filled_;    ///< ways of each set in use; they fill in order
-    std::vector<std::uint32_t> last_way_;  ///< tried first: chases and streams repeat themselves
     /// Where there are fewer data lines than tags: the slots that have one, and which of them got it first.
     std::vector<std::uint32_t> data_;
     std::size_t oldest_data_ = 0;

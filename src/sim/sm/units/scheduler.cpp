@@ -5,6 +5,14 @@
 #include <algorithm>
 
 namespace gputomo::sim {
+namespace {
+
+/// When the warp's next instruction can issue, were the scheduler free.
+double ready(const Scheduler& scheduler, std::size_t position) {
+    return std::max(scheduler.times[position], scheduler.available[scheduler.resources[position]]);
+}
+
+}  // namespace
 
 SchedulerSpec scheduler_spec_of(const machine::Issue& issue) {
     SchedulerSpec spec;
@@ -15,45 +23,46 @@ SchedulerSpec scheduler_spec_of(const machine::Issue& issue) {
 }
 
 std::size_t add_warp(Scheduler& scheduler, std::uint32_t warp) {
+    const std::size_t position = scheduler.warps.size();
     scheduler.warps.push_back(warp);
-    scheduler.issue_numbers.push_back(++scheduler.issues);
+    scheduler.turns.push_back(static_cast<std::uint32_t>(position));
     scheduler.times.push_back(kNever);
     scheduler.resources.push_back(kNoResource);
-    return scheduler.warps.size() - 1;
+    return position;
 }
 
 void remove_warp(Scheduler& scheduler, std::size_t position) {
     const auto at = static_cast<std::ptrdiff_t>(position);
     scheduler.preferred = kNobody;
     scheduler.warps.erase(scheduler.warps.begin() + at);
-    scheduler.issue_numbers.erase(scheduler.issue_numbers.begin() + at);
     scheduler.times.erase(scheduler.times.begin() + at);
     scheduler.resources.erase(scheduler.resources.begin() + at);
+    std::erase(scheduler.turns, position);
+    for (auto& other : scheduler.turns) other -= other > position ? 1 : 0;
 }
 
 std::size_t choose(const Scheduler& scheduler, double now) {
-    const std::size_t count = scheduler.warps.size();
-    const auto can_issue = [&](std::size_t i) {
-        return scheduler.times[i] <= now && scheduler.available[scheduler.resources[i]] <= now;
-    };
-    if (scheduler.preferred < count && can_issue(scheduler.preferred)) return scheduler.preferred;
-    std::size_t chosen = count;
-    for (std::size_t i = 0; i < count; ++i) {
-        if (!can_issue(i)) continue;
-        if (chosen == count || scheduler.issue_numbers[i] < scheduler.issue_numbers[chosen]) chosen = i;
-    }
-    return chosen;
+    if (scheduler.preferred < scheduler.warps.size() && ready(scheduler, scheduler.preferred) <= now)
+        return scheduler.preferred;
+    for (const auto position : scheduler.turns)
+        if (ready(scheduler, position) <= now) return position;
+    return scheduler.warps.size();
 }
 
 double next_issue(const Scheduler& scheduler) {
     double earliest = kNever;
-    for (std::size_t i = 0; i < scheduler.times.size(); ++i)
-        earliest = std::min(earliest, std::max(scheduler.times[i], scheduler.available[scheduler.resources[i]]));
-    return std::max(earliest, scheduler.free);
+    for (const auto position : scheduler.turns) {
+        earliest = std::min(earliest, ready(scheduler, position));
+        if (earliest <= scheduler.free) return scheduler.free;
+    }
+    return earliest;
 }
 
 void note_issue(const SchedulerSpec& spec, Scheduler& scheduler, std::size_t position, double now) {
-    scheduler.issue_numbers[position] = ++scheduler.issues;
+    auto& turns = scheduler.turns;
+    const auto turn = std::find(turns.begin(), turns.end(), position);
+    std::copy(turn + 1, turns.end(), turn);
+    turns.back() = static_cast<std::uint32_t>(position);
     scheduler.last_issue = now;
     scheduler.preferred = kNobody;
     scheduler.free = now + spec.issue_interval;

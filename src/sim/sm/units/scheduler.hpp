@@ -20,17 +20,17 @@ struct SchedulerSpec {
 
 inline constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
 
-/// The warps of a scheduler. `warps`, `issue_numbers`, `times` and `resources` run in parallel, and the choice of a
-/// warp reads nothing else: it is the simulator's hottest loop.
+/// The warps of a scheduler. `warps`, `times` and `resources` run in parallel. The choice of a warp, the simulator's
+/// hottest loop, reads only the last two. It goes through them in the order of `turns` and ends at the first warp that
+/// can issue.
 struct Scheduler {
     std::uint32_t sm = 0;
-    std::uint32_t number = 0;                  ///< within the SM
-    std::vector<std::uint32_t> warps;          ///< indices of resident warps
-    std::vector<std::uint64_t> issue_numbers;  ///< value of `issues` at each warp's last issue, or at its start
-    std::vector<double> times;        ///< earliest issue of each warp's next instruction, were its resource free
-    std::vector<Resource> resources;  ///< what that instruction has to find free: an index into `available`
-    std::vector<double> available;    ///< when each resource is free, as of the last update
-    std::uint64_t issues = 0;         ///< issues and warp starts so far
+    std::uint32_t number = 0;          ///< within the SM
+    std::vector<std::uint32_t> warps;  ///< indices of resident warps
+    std::vector<std::uint32_t> turns;  ///< positions of the warps, in the order of their last issues or starts
+    std::vector<double> times;         ///< earliest issue of each warp's next instruction, were its resource free
+    std::vector<Resource> resources;   ///< what that instruction has to find free: an index into `available`
+    std::vector<double> available;     ///< when each resource is free, as of the last update
     double last_issue = 0;
     double free = 0;   ///< when the scheduler itself can issue again
     double event = 0;  ///< time of its pending event; kNever: none
