@@ -63,53 +63,53 @@ int table_capacity(const OutstandingModel& model, const OutstandingLaunch& launc
 }
 
 struct Warp {
-    double next = 0;             ///< earliest issue of its next load
-    double there = 0;            ///< when the data of all its loads so far have arrived
-    std::vector<double> done{};  ///< completion of each load; kept only if a warp's loads in flight are limited
+    double next = 0;   ///< earliest issue of its next load
+    double there = 0;  ///< when the data of all its loads so far have arrived
+    int lines = 0;     ///< of each load
 };
 
+/// A fit runs thousands of launches. Each allocates memory a few times only.
 class Run {
 public:
     Run(const OutstandingModel& model, const OutstandingLaunch& launch)
         : model_(model), launch_(launch), table_(table_capacity(model, launch)) {
-        warps_.resize(static_cast<std::size_t>(divided(launch.threads, kWarpSize)));
+        const int warps = divided(launch.threads, kWarpSize);
+        warps_.reserve(static_cast<std::size_t>(warps));
+        for (int warp = 0; warp < warps; ++warp)
+            warps_.push_back({.lines = lines_of(launch, active_threads(launch, warp))});
+        if (model.warp_loads > 0) done_.resize(warps_.size() * static_cast<std::size_t>(std::max(launch.loads, 0)));
     }
 
     double latest() {
         for (int load = 0; load < launch_.loads; ++load)
-            for (std::size_t i = 0; i < warps_.size(); ++i)
-                issue(warps_[i], active_threads(launch_, static_cast<int>(i)));
+            for (std::size_t i = 0; i < warps_.size(); ++i) issue(i, load);
         return end();
     }
 
 private:
     /// Warps resume in the order in which their data arrive, and share the issue slots.
-    [[nodiscard]] double end() const {
-        std::vector<double> there;
-        there.reserve(warps_.size());
-        for (const auto& warp : warps_) there.push_back(warp.there);
-        std::sort(there.begin(), there.end());
+    [[nodiscard]] double end() {
+        std::ranges::sort(warps_, {}, &Warp::there);
         const double resume = model_.warp_resume + launch_.loads * model_.load_resume;
         double issued = 0, latest = 0;
-        for (const double data : there) {
-            issued = std::max(issued, data) + resume;
-            latest = std::max({latest, issued, data + launch_.loads * model_.use_latency});
+        for (const Warp& warp : warps_) {
+            issued = std::max(issued, warp.there) + resume;
+            latest = std::max({latest, issued, warp.there + launch_.loads * model_.use_latency});
         }
         return latest;
     }
 
-    void issue(Warp& warp, int active) {
+    void issue(std::size_t number, int load) {
+        Warp& warp = warps_[number];
         double at = std::max(warp.next, issued_ + model_.issue);
-        const auto before = warp.done.size();
-        if (model_.warp_loads > 0 && before >= static_cast<std::size_t>(model_.warp_loads))
-            at = std::max(at, warp.done[before - static_cast<std::size_t>(model_.warp_loads)]);
+        double* const done = done_.data() + number * static_cast<std::size_t>(launch_.loads);
+        if (model_.warp_loads > 0 && load >= model_.warp_loads) at = std::max(at, done[load - model_.warp_loads]);
         // A warp that waits for its own loads does not block the issue of other warps.
         issued_ = std::max(issued_ + model_.issue, warp.next);
-        const int lines = lines_of(launch_, active);
-        warp.next = at + std::max(model_.gap, (lines - 1) * model_.spacing);
-        const double done = serve(lines, at);
-        warp.there = std::max(warp.there, done);
-        if (model_.warp_loads > 0) warp.done.push_back(done);
+        warp.next = at + std::max(model_.gap, (warp.lines - 1) * model_.spacing);
+        const double served = serve(warp.lines, at);
+        warp.there = std::max(warp.there, served);
+        if (model_.warp_loads > 0) done[load] = served;
     }
 
     /// Cycle at which the last of the lines is served. An instruction that occupies one entry waits for it as a whole;
@@ -143,6 +143,7 @@ private:
     const OutstandingLaunch& launch_;
     Table table_;
     std::vector<Warp> warps_;
+    std::vector<double> done_;  ///< completion of each load, warp by warp, if a warp's loads in flight are limited
     double issued_ = 0;
     double server_ = 0;
 };
