@@ -9,6 +9,7 @@
 #include "sass/code.hpp"
 #include "sass/cubin.hpp"
 #include "sim/machine_code/program.hpp"
+#include "sim/machine_code/unknown_values.hpp"
 #include "sim/simulator.hpp"
 #include "sim/sm/engine/residency.hpp"
 #include "units/error.hpp"
@@ -164,8 +165,10 @@ void fill_caches(sim::SimulatedDevice& gpu, launch::PlacedLaunch& placed, const 
                         blocks.simulated, blocks.of));
 }
 
-Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const SimulationRequest& request, const Plan& plan) {
+Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const SimulationRequest& request, const Plan& plan,
+                   bool products) {
     const auto device = sim::make_device(gpu.machine, {.id = gpu.origin, .seed = request.seed});
+    device->compute_products(products);
     std::vector<std::string> warnings;
     const auto state = request.caches.caches.state;
     if (state == Caches::State::dirty)
@@ -217,18 +220,29 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
     return answer;
 }
 
+/// As a whole where a sample of the blocks fails.
+Answer simulate_with(const launch::Launch& launch, const Gpu& gpu, const SimulationRequest& request, const Plan& plan,
+                     bool products) {
+    try {
+        return simulate_as(launch, gpu, request, plan, products);
+    } catch (const sim::SamplingError&) {
+        return simulate_as(launch, gpu, request, std::nullopt, products);
+    }
+}
+
 }  // namespace
 
 Answer simulate(const launch::Launch& launch, const Gpu& gpu, const SimulationRequest& request) {
     if (request.compares_results && !launch.results)
         throw InputError(
             fmt::format("the launch of '{}' has no results to compare with; capture it with --results", launch.kernel));
-    const Plan plan = request.compares_results || request.after ? std::nullopt : request.sampling;
+    const bool needs_memory = request.compares_results || request.after;
+    const Plan plan = needs_memory ? std::nullopt : request.sampling;
     try {
         try {
-            return simulate_as(launch, gpu, request, plan);
-        } catch (const sim::SamplingError&) {
-            return simulate_as(launch, gpu, request, std::nullopt);
+            return simulate_with(launch, gpu, request, plan, needs_memory);
+        } catch (const sim::machine_code::NeedsProducts&) {
+            return simulate_with(launch, gpu, request, plan, true);
         }
     } catch (const TimeLimitError&) {
         throw;

@@ -149,8 +149,8 @@ public:
     void copy_to_host(std::span<std::byte> to, device::Address from) override {
         if (memory_is_incomplete_)
             throw DeviceError(
-                "copy to host: only a sample of a launch's blocks was simulated, so memory is incomplete; simulate "
-                "the whole launch");
+                "copy to host: only a sample of a launch's blocks was simulated, or products of matrices were not "
+                "computed, so memory is incomplete; simulate the whole launch with its products");
         if (!to.empty()) std::memcpy(to.data(), at(from, to.size(), "copy to host"), to.size());
     }
     void fill_u32(device::Address to, std::uint32_t value, std::size_t count) override {
@@ -210,6 +210,7 @@ public:
     }
     void sample(std::optional<SamplingPlan> plan) override { sampling_ = plan; }
     void limit_instructions(std::optional<std::uint64_t> most) override { most_instructions_ = most; }
+    void compute_products(bool computes) override { computes_products_ = computes; }
     [[nodiscard]] const SampledBlocks& sampled_blocks() const override { return sampled_; }
     [[nodiscard]] const Counters& counters() const override { return counters_; }
     [[nodiscard]] const ExecutedCode& executed_code() const override { return executed_; }
@@ -253,6 +254,7 @@ private:
     ExecutedCode executed_;
     std::optional<SamplingPlan> sampling_;
     std::optional<std::uint64_t> most_instructions_;
+    bool computes_products_ = true;
     SampledBlocks sampled_;
     bool memory_is_incomplete_ = false;
 };
@@ -304,7 +306,8 @@ LaunchSetup Gpu::setup_of(const device::Launch& launch, std::uint64_t frame_byte
             .start_ns = now_ns_,
             .local_address = local_memory(frame_bytes),
             .sampling = sampling_,
-            .most_instructions = most_instructions_};
+            .most_instructions = most_instructions_,
+            .computes_products = computes_products_};
 }
 
 device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& launch) {
@@ -315,6 +318,7 @@ device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& 
 device::LaunchResult Gpu::run(const LoadedMachineCode& kernel, const device::Launch& launch) {
     LaunchSetup setup = setup_of(launch, kernel.program.local_bytes);
     if (kernel.program.uses_grid_barrier) setup.grid_barrier = grid_barrier();
+    memory_is_incomplete_ |= !computes_products_ && machine_code::multiplies_matrices(kernel.program);
     const LaunchTime time = run_launch(setup, kernel, counters_, executed_.stalls);
     executed_.language = ExecutedCode::Language::sass;
     const auto& executed = executed_.stalls.instructions();

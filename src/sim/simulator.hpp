@@ -59,6 +59,9 @@ public:
     /// From now on, a launch that executes more warp instructions ends with an InstructionLimitError; with nullopt none
     /// does. A limit of instructions gives the same result on a slow computer.
     virtual void limit_instructions(std::optional<std::uint64_t> most) = 0;
+    /// Whether products of matrices are computed, as they are from the start. Launches of machine code without them
+    /// leave memory incomplete, or end with machine_code::NeedsProducts.
+    virtual void compute_products(bool computes) = 0;
     /// How much of the last finished launch was simulated.
     [[nodiscard]] virtual const SampledBlocks& sampled_blocks() const = 0;
     /// Counters of the last finished launch.

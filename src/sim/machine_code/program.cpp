@@ -463,6 +463,12 @@ MachineProgram prepare(const sass::Cubin& cubin, std::string_view kernel, const 
     return program;
 }
 
+bool multiplies_matrices(const MachineProgram& program) {
+    return std::ranges::any_of(program.steps, [](const Step& step) {
+        return step.instruction.form != nullptr && step.instruction.form->facts->unit == sass::Unit::tensor;
+    });
+}
+
 std::string text_of(const MachineProgram& program, std::size_t step) {
     const std::uint64_t address = step * sass::kInstructionBytes;
     const auto& instruction = program.steps[step].instruction;

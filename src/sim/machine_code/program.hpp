@@ -155,6 +155,9 @@ struct MachineProgram {
 [[nodiscard]] MachineProgram prepare(const sass::Cubin& cubin, std::string_view kernel,
                                      const SectionAddress& address_of);
 
+/// Whether the kernel has instructions that multiply matrices.
+[[nodiscard]] bool multiplies_matrices(const MachineProgram& program);
+
 /// "IMAD.WIDE R2, R3, 0x4, R4 at 0x40"
 [[nodiscard]] std::string text_of(const MachineProgram& program, std::size_t step);
 

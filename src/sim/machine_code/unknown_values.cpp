@@ -1,6 +1,7 @@
 #include "sim/machine_code/unknown_values.hpp"
 
 #include "sass/form.hpp"
+#include "sim/machine_code/clusters.hpp"
 
 #include <fmt/format.h>
 
@@ -31,6 +32,18 @@ bool has_address(sass::Class what) {
         case sass::Class::bulk_copy: return true;
         default: return false;
     }
+}
+
+/// Whether the instruction has reached shared memory of another block of the cluster with one of these lanes.
+bool reaches_others(const Warp& warp, std::uint32_t mask) {
+    const BlockState& own = *warp.block;
+    if (own.cluster == nullptr || own.cluster->blocks.size() < 2) return false;
+    bool found = false;
+    for_lanes(mask, [&](int lane) {
+        const BlockState* const reached = own.reached[static_cast<std::size_t>(lane)];
+        found = found || (reached != nullptr && reached != &own);
+    });
+    return found;
 }
 
 }  // namespace
@@ -89,11 +102,15 @@ void UnknownValues::end(Warp& warp, const Step& step, std::uint32_t mask) {
     const bool all_lanes = (mask & warp.lanes) == warp.lanes;
     bool results = unknown.read;
     switch (class_of(step)) {
-        case sass::Class::compute: break;
+        case sass::Class::compute:
+            if (unknown.read && step.instruction.operation == sass::Operation::MATCH) need_products(step, "the time");
+            break;
         case sass::Class::memory:
-        case sass::Class::copy: results = finish_access(step, unknown.read, all_lanes); break;
+        case sass::Class::copy: results = finish_access(warp, step, mask); break;
         case sass::Class::bulk_copy:
             if (unknown.read) need_products(step, "a copy");
+            if (any_shared_ && warp.block->transfer.kind == Transfer::Kind::between)
+                need_products(step, "shared memory of another block");
             for (const Touched& touched : touched_) {
                 if (touched.space != Space::global) continue;
                 if (touched.access == Access::read) {
@@ -117,8 +134,15 @@ void UnknownValues::end(Warp& warp, const Step& step, std::uint32_t mask) {
 }
 
 /// Accesses of the instruction become known or unknown. Returns whether its results are unknown.
-bool UnknownValues::finish_access(const Step& step, bool unknown, bool all_lanes) {
+bool UnknownValues::finish_access(const Warp& warp, const Step& step, std::uint32_t mask) {
     const sass::Facts& facts = *step.instruction.form->facts;
+    const bool unknown = warp.unknown->read, all_lanes = (mask & warp.lanes) == warp.lanes;
+    const bool shared = std::ranges::find(touched_, Space::shared, &Touched::space) != touched_.end();
+    if (shared && reaches_others(warp, step.uniform ? 1U : mask)) {
+        // What the words of other blocks hold is not followed.
+        if (unknown || global_.any_shared()) need_products(step, "shared memory of another block");
+        return false;
+    }
     const bool copies = facts.what == sass::Class::copy;
     const auto is_read = [&](const Touched& touched) {
         return copies ? touched.space == Space::global
@@ -158,7 +182,7 @@ void UnknownValues::set(const Touched& touched, bool unknown, bool all_lanes) {
     }
     if (touched.space == Space::constant || (!unknown && touched.bytes < kWord)) return;
     if (touched.space == Space::local && !unknown && !all_lanes) return;
-    any_shared_ = any_shared_ || (unknown && touched.space == Space::shared);
+    if (unknown && touched.space == Space::shared) any_shared_ = true, global_.note_shared();
     std::vector<bool>& words = touched.space == Space::local ? registers_->local : shared_;
     for (std::uint64_t word = touched.offset / kWord; word <= (touched.offset + touched.bytes - 1) / kWord; ++word)
         if (word < words.size()) words[word] = unknown;

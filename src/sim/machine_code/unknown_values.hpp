@@ -14,8 +14,8 @@
 
 namespace gputomo::sim::machine_code {
 
-/// An address, a branch, a barrier or a uniform register depends on a product. The launch has to be executed with all
-/// products.
+/// An address, a branch, a barrier, a uniform register or a time depends on a product, or blocks of a cluster hand one
+/// another what depends on it. The launch has to be executed with all products.
 class NeedsProducts : public DeviceError {
 public:
     using DeviceError::DeviceError;
@@ -26,11 +26,15 @@ class UnknownMemory {
 public:
     void mark(std::uint64_t address, std::uint64_t bytes);
     [[nodiscard]] bool has(std::uint64_t address, std::uint64_t bytes) const;
+    /// A block has put something unknown into its shared memory.
+    void note_shared() { any_shared_ = true; }
+    [[nodiscard]] bool any_shared() const { return any_shared_; }
     /// Memory is again as it was before the launch.
-    void clear() { sectors_.clear(); }
+    void clear() { sectors_.clear(), any_shared_ = false; }
 
 private:
     NumberSet sectors_;
+    bool any_shared_ = false;
 };
 
 /// What a warp does not know. Registers and predicates of a warp are known or unknown for all of its lanes together.
@@ -82,7 +86,7 @@ private:
 
     [[nodiscard]] bool is_unknown(const Touched& touched) const;
     void set(const Touched& touched, bool unknown, bool all_lanes);
-    [[nodiscard]] bool finish_access(const Step& step, bool unknown, bool all_lanes);
+    [[nodiscard]] bool finish_access(const Warp& warp, const Step& step, std::uint32_t mask);
 
     UnknownMemory& global_;
     std::vector<bool> shared_;

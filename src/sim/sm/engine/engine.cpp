@@ -1,6 +1,7 @@
 // The event loop: which scheduler issues next.
 #include "sim/sm/engine/engine.hpp"
 #include "sim/machine_code/refused_instruction.hpp"
+#include "sim/machine_code/unknown_values.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -29,6 +30,8 @@ LaunchTime Engine::run() {
     } catch (const TimeLimitError&) {
         throw;
     } catch (const RefusedInstruction&) {
+        throw;
+    } catch (const machine_code::NeedsProducts&) {
         throw;
     } catch (const DeviceError& error) {
         if (!sampler_ || !sampler_->skipped()) throw;

@@ -50,6 +50,7 @@ struct LaunchSetup {
     std::uint64_t grid_barrier = 0;   ///< device memory of a cooperative launch's barrier; 0 where there is none
     std::optional<SamplingPlan> sampling{};
     std::optional<std::uint64_t> most_instructions{};  ///< of warps, after which the launch is given up
+    bool computes_products = true;                     ///< of matrices, which else are unknown values
 };
 
 struct LaunchTime {
@@ -59,7 +60,7 @@ struct LaunchTime {
 };
 
 /// Runs to the end; adds to `counters`, which are estimates where blocks were skipped. Throws DeviceError (illegal
-/// access, deadlock, trap: with kernel, block, warp and instruction), TimeLimitError, or SamplingError.
+/// access, deadlock, trap: with kernel, block, warp and instruction), TimeLimitError, SamplingError, or NeedsProducts.
 [[nodiscard]] LaunchTime run_launch(const LaunchSetup& setup, const LoadedKernel& kernel, Counters& counters);
 /// `stalls` gets what the warps of the simulated blocks waited for, by the instruction's place in the code.
 [[nodiscard]] LaunchTime run_launch(const LaunchSetup& setup, const LoadedMachineCode& kernel, Counters& counters,

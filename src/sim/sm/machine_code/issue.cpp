@@ -159,6 +159,10 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
         watches_.reserve(blocks_.capacity());
         while (watches_.size() < blocks_.capacity()) watches_.emplace_back(visible_);
     }
+    const std::uint64_t block_shared = shape_.system_shared + shared_bytes_;
+    if (!setup.computes_products && machine_code::multiplies_matrices(program_))
+        while (unknown_.size() < blocks_.capacity())
+            unknown_.emplace_back(unknown_memory_, block_shared);
     find_needs();
     find_accesses();
 }
@@ -223,11 +227,16 @@ void SassEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double 
         state.block = {threads.x, threads.y, threads.z};
         state.sm = block.sm;
         state.resident = warp.block;
+        if (!unknown_.empty()) {
+            unknown_[warp.block].start(nullptr);
+            state.observer = &unknown_[warp.block];
+        }
         join_cluster(block, state);
     }
     state.cluster->live += static_cast<std::uint64_t>(std::popcount(lanes));
     warp.cluster_phase = 0;
     warp.state.start(state, warp.in_block, lanes);
+    if (!unknown_.empty()) unknown_[warp.block].start(warp.state);
     warp.paths.start(lanes);
     warp.barriers.start(now);
     warp.stored = warp.shared_stored = 0;
@@ -306,8 +315,8 @@ void SassEngine::issue_next(std::uint32_t index, double now) {
         needs.resource == kNoResource ? 0 : units_.schedulers[warp.scheduler].available[needs.resource];
     now = read_operands(warp, needs, index, now);
     note_issue_of(warp, at, now);
-    const std::uint32_t mask =
-        path.mask & warp.state.holds({step.guard.predicate, step.guard.uniform, step.guard.invert});
+    std::uint32_t mask = path.mask & warp.state.holds({step.guard.predicate, step.guard.uniform, step.guard.invert});
+    if (!unknown_.empty()) mask = unknown_[warp.block].begin(warp.state, step, path.mask, mask);
     ++counters_.warp_instructions;
     ++warp.issued;
     counters_.thread_instructions += thread_count(mask);
@@ -347,7 +356,10 @@ double SassEngine::read_operands(const Warp& warp, const SassNeeds& needs, std::
 }
 
 void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now) {
-    if (needs_[at].kind == SassKind::flow) return go(warp, step, at, mask, now);
+    if (needs_[at].kind == SassKind::flow) {
+        go(warp, step, at, mask, now);
+        return follow_unknown(warp, at, mask);
+    }
     warp.paths.current()->step = at + 1;
     if (mask == 0) return;
     if (step.reads_clock) {
@@ -357,6 +369,7 @@ void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint
     }
     // A uniform instruction is performed once, and its guard holds for all lanes or none.
     step.execute(warp.state, step, step.uniform ? 1U : mask);
+    follow_unknown(warp, at, step.uniform ? machine_code::kAllLanes : mask);
     if (!watches_.empty()) watch(warp, step, at, step.uniform ? 1U : mask);
     switch (needs_[at].kind) {
         case SassKind::memory: return access_memory(warp, at, mask, now);
@@ -386,6 +399,15 @@ void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint
         }
         default: return compute(warp, step, at, mask, now);
     }
+}
+
+/// The instruction has been executed: its results are known or not.
+void SassEngine::follow_unknown(Warp& warp, std::size_t at, std::uint32_t mask) {
+    if (unknown_.empty()) return;
+    const Step& step = program_.steps[at];
+    // How long a warp sleeps is read later.
+    if (needs_[at].kind == SassKind::sleep) (void)warp.state.view(step, 0);
+    unknown_[warp.block].end(warp.state, step, mask);
 }
 
 void SassEngine::complete(Warp& warp, std::size_t at, double read, double written, double later_for_cores) {

@@ -11,6 +11,7 @@
 #include "sim/machine_code/flow.hpp"
 #include "sim/machine_code/paths.hpp"
 #include "sim/machine_code/program.hpp"
+#include "sim/machine_code/unknown_values.hpp"
 #include "sim/machine_code/wait_watch.hpp"
 #include "sim/machine_code/warp.hpp"
 #include "sim/sm/engine/engine.hpp"
@@ -152,6 +153,7 @@ private:
     double read_operands(const Warp& warp, const SassNeeds& needs, std::uint32_t index, double now);
     void note_issue_of(Warp& warp, std::size_t at, double now);
     void execute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
+    void follow_unknown(Warp& warp, std::size_t at, std::uint32_t mask);
     void compute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     void go(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     /// Warps of its warp group go on that wait for this one.
@@ -219,6 +221,8 @@ private:
     /// By block and address in shared memory: when the last copy of a phase has arrived at the barrier there.
     std::vector<std::unordered_map<std::uint64_t, double>> barriers_complete_;
     std::vector<std::vector<Waiter>> waiters_;  ///< by block
+    machine_code::UnknownMemory unknown_memory_;
+    std::deque<machine_code::UnknownValues> unknown_;  ///< by block; empty where products are computed
     machine_code::VisibleAccesses visible_;
     std::vector<machine_code::WaitWatch> watches_;  ///< by block; empty where no code looks at what other blocks do
     std::deque<machine_code::ClusterState> clusters_;
