@@ -62,11 +62,16 @@ private:
     static constexpr std::size_t kFill = 2;
     static constexpr std::size_t kFirstSlots = 64;
 
+    /// Numbers that differ in these bits alone have slots in one line of the host's caches, because neighbours come
+    /// together.
+    static constexpr std::uint64_t kNeighbours = 15;
+    static_assert(kFirstSlots > kNeighbours);
+
     /// The slot of the number, or the empty one where it belongs.
     [[nodiscard]] std::size_t slot_of(std::uint64_t number) const {
         constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio: Fibonacci hashing
         const std::size_t last = table_.size() - 1;
-        std::size_t slot = (number * kMultiplier) >> shift_;
+        std::size_t slot = ((number & ~kNeighbours) * kMultiplier >> shift_) ^ (number & kNeighbours);
         while (table_[slot] != kEmpty && numbers_[table_[slot] - 1] != number) slot = (slot + 1) & last;
         return slot;
     }

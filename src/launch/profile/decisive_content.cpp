@@ -4,6 +4,7 @@
 #include "launch/prepared_launch.hpp"
 #include "sass/cubin.hpp"
 #include "sim/machine_code/run.hpp"
+#include "sim/machine_code/unknown_values.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
@@ -54,23 +55,37 @@ struct ExecutedBlock {
     std::string failure;  ///< what ended it otherwise
 };
 
-ExecutedBlock execute_block(const PreparedLaunch& prepared, std::uint64_t block, std::uint64_t most) {
+ExecutedBlock execute_block(const PreparedLaunch& prepared, std::uint64_t block, std::uint64_t most,
+                            sim::machine_code::UnknownMemory* unknown) {
     ContentTrace trace(most);
     auto launch = prepared.launch();
     launch.blocks = {block};
     launch.observer = &trace;
     launch.watches_waits = true;
+    launch.unknown = unknown;
     ExecutedBlock executed;
     try {
         (void)sim::machine_code::run(prepared.program(), launch, prepared.memory());
         executed.whole = true;
     } catch (const ContentTrace::Interruption&) {
+    } catch (const sim::machine_code::NeedsProducts&) {
+        throw;
     } catch (const DeviceError& error) {
         executed.failure = error.what();
     }
     executed.instructions = trace.instructions;
     executed.addresses = trace.addresses;
     return executed;
+}
+
+/// With products of matrices where something other than data depends on them.
+ExecutedBlock execute_block(const PreparedLaunch& prepared, std::uint64_t block, std::uint64_t most) {
+    sim::machine_code::UnknownMemory unknown;
+    try {
+        return execute_block(prepared, block, most, &unknown);
+    } catch (const sim::machine_code::NeedsProducts&) {
+        return execute_block(prepared, block, most, nullptr);
+    }
 }
 
 /// Where zeros stand in, numbers from 1 to 2 do now; where such numbers do, zeros.
