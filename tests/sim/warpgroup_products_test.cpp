@@ -2,6 +2,7 @@
 #include "sass/cubin.hpp"
 #include "sass/form.hpp"
 #include "sim/machine_code/program.hpp"
+#include "sim/machine_code/unknown_values.hpp"
 #include "timed_code.hpp"
 
 #include <gmock/gmock.h>
@@ -22,6 +23,8 @@ constexpr Word kCommits{0x00e00000081879f0, 0x000fe60008000818};  // HGMMA.64x64
 constexpr Word kRowsInRegisters{0x40e000044c187df0, 0x000fe40008700818};
 constexpr Word kWait{0x00008000000079c5, 0x000fe40000010000};     // WARPGROUP.DEPBAR.LE gsb0, 0x0
 constexpr Word kWaitOne{0x00008000000079c5, 0x000fe40000010100};  // WARPGROUP.DEPBAR.LE gsb0, 0x1
+constexpr Word kPermute{0x0000761004037816, 0x000fe40000000003};  // PRMT R3, R4, 0x7610, R3
+constexpr Word kTest{0x000000ff03ff7812, 0x000fe2000780c0ff};     // LOP3.LUT P0, RZ, R3, 0xff, RZ, 0xc0, !PT
 constexpr int kShared = 32768;
 constexpr std::uint32_t kGroup = 128;
 
@@ -121,6 +124,26 @@ TEST(WarpgroupProducts, OfOtherTypesSayWhatStandsInForThem) {
     machine.operations.erase("wgmma.m64n64k16.f32.f16.f16");
     const auto plain = Kernel({kArrive, kCommits, kWait}, kShared).run(machine, kGroup);
     EXPECT_GT(std::ranges::max(plain.results), kFirst + 6 + 40);
+}
+
+TEST(WarpgroupProducts, LeftOutAreFollowedThroughHalvesOfRegisters) {
+    const auto run = [](const Word& permute) {
+        const Word load = changed(kLoad, [](sass::Instruction& instruction) { instruction.guard.predicate = 0; });
+        // R24 is a sum of products; its lower half becomes that of R9 or of another sum.
+        const auto cubin = Kernel({kArrive, kCommits, kWait, permute, with(kTest, {255, 24, 255}, kLongest),
+                                   with(load, {20, 2}, {.stall = 2, .write_barrier = 0})},
+                                  kShared)
+                               .cubin();
+        const auto gpu = make_device(with_products(), {});
+        gpu->compute_products(false);
+        const auto module = gpu->load({reinterpret_cast<const char*>(cubin.data()), cubin.size()});
+        const device::Buffer out(*gpu, Bytes(4 * kGroup)), in(*gpu, Bytes(kInputBytes));
+        device::Launch launch{.grid = {1}, .block = {kGroup}, .time_limit = std::chrono::seconds(20)};
+        launch.arguments.add(out.address()).add(in.address());
+        module->kernel("timed").launch(launch);
+    };
+    EXPECT_NO_THROW(run(with(kPermute, {24, 9, 24}, kLongest)));
+    EXPECT_THROW(run(with(kPermute, {24, 25, 9}, kLongest)), machine_code::NeedsProducts);
 }
 
 TEST(WarpgroupProducts, NameTheRegistersOfTheirOperandsAndNoMore) {

@@ -46,6 +46,48 @@ bool reaches_others(const Warp& warp, std::uint32_t mask) {
     return found;
 }
 
+/// By source of an instruction: bits.
+using Sources = std::array<std::uint32_t, 3>;
+
+/// Bits of a result of LOP3 that may change with the unknown bits of its sources.
+std::uint32_t unknown_of_lookup(const Step& step, const Sources& unknown) {
+    const auto table = static_cast<std::uint8_t>(step.mode);
+    std::uint32_t changes = 0;
+    constexpr unsigned kRows = 8;
+    for (unsigned row = 0; row < kRows; ++row)
+        for (unsigned other = 0; other < row; ++other) {
+            if ((table >> row & 1) == (table >> other & 1)) continue;
+            // Bits for which the sources may select either row.
+            std::uint32_t either = ~0U;
+            for (std::size_t i = 0; i < unknown.size(); ++i) {
+                const unsigned place = 2 - static_cast<unsigned>(i);
+                const bool set = (row >> place & 1) != 0;
+                if (set != ((other >> place & 1) != 0))
+                    either &= unknown[i];
+                else if (const Source& source = step.source[i]; source.kind == Source::Kind::immediate)
+                    either &= set ? source.low : ~source.low;
+                else if (source.kind == Source::Kind::zero && set)
+                    either = 0;
+            }
+            changes |= either;
+        }
+    return changes;
+}
+
+/// Bits of a result of PRMT that are those of unknown bits.
+std::uint32_t unknown_of_permutation(std::uint32_t selector, const Sources& unknown) {
+    const std::uint64_t both = unknown[0] | std::uint64_t{unknown[2]} << 32;
+    std::uint32_t bits = 0;
+    for (std::uint32_t byte = 0; byte < 4; ++byte) {
+        const std::uint32_t pick = selector >> (4 * byte) & 15;
+        auto picked = static_cast<std::uint32_t>(both >> (8 * (pick & 7)) & 0xFF);
+        const bool copies_sign = (pick & 8) != 0;
+        if (copies_sign) picked = (picked & 0x80) != 0 ? 0xFF : 0;
+        bits |= picked << (8 * byte);
+    }
+    return bits;
+}
+
 }  // namespace
 
 void UnknownMemory::mark(std::uint64_t address, std::uint64_t bytes) {
@@ -88,6 +130,7 @@ std::uint32_t UnknownValues::begin(Warp& warp, const Step& step, std::uint32_t l
         unknown.read = true;
         mask = lanes;
     }
+    find_bits(warp, step);
     if (has_address(what))
         for (const Address* address : {&step.address, &step.copy_to})
             for (std::size_t word = 0; word < 2; ++word)
@@ -100,6 +143,7 @@ std::uint32_t UnknownValues::begin(Warp& warp, const Step& step, std::uint32_t l
 void UnknownValues::end(Warp& warp, const Step& step, std::uint32_t mask) {
     UnknownRegisters& unknown = *warp.unknown;
     const bool all_lanes = (mask & warp.lanes) == warp.lanes;
+    if (bits_ && !unknown.writes_uniform) return end_bits(unknown, step, all_lanes);
     bool results = unknown.read;
     switch (class_of(step)) {
         case sass::Class::compute:
@@ -126,11 +170,47 @@ void UnknownValues::end(Warp& warp, const Step& step, std::uint32_t mask) {
     if (results) {
         if (unknown.writes_uniform) need_products(step, "a uniform register");
         unknown.registers |= unknown.written;
+        unknown.in_part &= ~unknown.written;
         unknown.predicates |= unknown.written_predicates;
     } else if (all_lanes) {
         unknown.registers &= ~unknown.written;
         unknown.predicates &= static_cast<std::uint8_t>(~unknown.written_predicates);
     }
+}
+
+/// Compilers keep the truth of a condition in the lower half of a register, whose upper half may follow from a product.
+/// So what LOP3 and PRMT make of such registers is followed bit by bit.
+void UnknownValues::find_bits(const Warp& warp, const Step& step) {
+    bits_.reset();
+    if (warp.unknown->read) return;  // its guard is unknown
+    const bool permutes = step.instruction.operation == sass::Operation::PRMT;
+    if (!permutes && step.instruction.operation != sass::Operation::LOP3) return;
+    Sources unknown{};
+    for (std::size_t i = 0; i < unknown.size(); ++i)
+        if (step.source[i].kind == Source::Kind::reg) unknown[i] = warp.unknown->bits_of(step.source[i].reg);
+    if (std::ranges::all_of(unknown, [](std::uint32_t bits) { return bits == 0; })) return;
+    if (!permutes) {
+        bits_ = unknown_of_lookup(step, unknown);
+    } else if (step.source[1].kind == Source::Kind::immediate &&
+               step.instruction.value(sass::Modifier::permutation) == 0) {
+        bits_ = unknown_of_permutation(step.source[1].low, unknown);
+    }
+}
+
+/// A result of which some bits are unknown.
+void UnknownValues::end_bits(UnknownRegisters& unknown, const Step& step, bool all_lanes) const {
+    const std::size_t reg = step.destination.reg;
+    if (reg != sass::kZeroRegister) {
+        const std::uint32_t bits = all_lanes ? *bits_ : *bits_ | unknown.bits_of(reg);
+        unknown.registers[reg] = bits != 0;
+        unknown.in_part[reg] = true;
+        unknown.bits[reg] = bits;
+    }
+    const bool other = step.predicate_count > 0 && (unknown.predicates >> step.predicate[0].number & 1) != 0;
+    if (*bits_ != 0 || other)
+        unknown.predicates |= unknown.written_predicates;
+    else if (all_lanes)
+        unknown.predicates &= static_cast<std::uint8_t>(~unknown.written_predicates);
 }
 
 /// Accesses of the instruction become known or unknown. Returns whether its results are unknown.

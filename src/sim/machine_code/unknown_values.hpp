@@ -7,9 +7,11 @@
 #include "units/error.hpp"
 #include "units/number_set.hpp"
 
+#include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace gputomo::sim::machine_code {
@@ -40,6 +42,8 @@ private:
 /// What a warp does not know. Registers and predicates of a warp are known or unknown for all of its lanes together.
 struct UnknownRegisters {
     std::bitset<256> registers;
+    std::bitset<256> in_part;                ///< those of which `bits` says what is unknown
+    std::array<std::uint32_t, 256> bits{};   ///< of an unknown register, in any lane
     std::uint8_t predicates = 0;  ///< by number
     std::vector<bool> local;      ///< by word of a thread's local memory
     // These say what the instruction that is being executed does.
@@ -47,6 +51,11 @@ struct UnknownRegisters {
     bool writes_uniform = false;
     std::bitset<256> written;
     std::uint8_t written_predicates = 0;
+
+    [[nodiscard]] std::uint32_t bits_of(std::size_t reg) const {
+        if (!registers[reg]) return 0;
+        return in_part[reg] ? bits[reg] : ~0U;
+    }
 };
 
 /// Follows unknown values through the warps of one block. It stands between the block and its observer, so that it sees
@@ -84,6 +93,8 @@ private:
     };
     static constexpr std::uint64_t kWord = 4;
 
+    void find_bits(const Warp& warp, const Step& step);
+    void end_bits(UnknownRegisters& unknown, const Step& step, bool all_lanes) const;
     [[nodiscard]] bool is_unknown(const Touched& touched) const;
     void set(const Touched& touched, bool unknown, bool all_lanes);
     [[nodiscard]] bool finish_access(const Warp& warp, const Step& step, std::uint32_t mask);
@@ -91,6 +102,8 @@ private:
     UnknownMemory& global_;
     std::vector<bool> shared_;
     bool any_shared_ = false;  ///< any word of shared memory was ever unknown
+    /// Bits of the instruction's result that are unknown; nullopt where it is not bitwise.
+    std::optional<std::uint32_t> bits_;
     Observer* observer_ = nullptr;
     UnknownRegisters* registers_ = nullptr;  ///< of the warp that executes
     std::vector<Touched> touched_;           ///< by the instruction
