@@ -52,28 +52,32 @@ struct ConstantSpec {
     return spec;
 }
 
-/// The way from the cache of constants that the SMs of a GPC share.
+/// The way from the cache of constants that the SMs of a GPC share, where one SM asks.
 class ConstantPort {
 public:
-    /// When a line that is asked for at `now` can pass, which takes `cycles`.
-    [[nodiscard]] double reserve(double now, double cycles) { return calendar_.reserve(now, cycles); }
+    explicit ConstantPort(const ConstantSpec& spec = {}) : interval_(spec.interval) {}
+    /// When a line that is asked for at `now` can pass.
+    [[nodiscard]] double reserve(double now) { return interval_ > 0 ? calendar_.reserve(now, interval_) : now; }
 
 private:
     static constexpr std::uint32_t kSlots = 256;  ///< instructions that wait for their code ask 4,000 cycles ahead
     Calendar calendar_{kSlots};
+    double interval_;
 };
 
 /// Lines that a scheduler has read. All of a kernel's operands are taken to fit.
 class ConstantOperands {
 public:
     explicit ConstantOperands(const ConstantSpec& spec = {}) : spec_(spec) {}
-    /// When an instruction that is there at `now` has the constant of this place.
-    [[nodiscard]] double there(std::uint32_t place, ConstantPort& port, double now) {
+    /// When an instruction that is there at `now` has the constant of this place. `port.reserve(now)` says when a line
+    /// can pass.
+    template <class Port>
+    [[nodiscard]] double there(std::uint32_t place, Port&& port, double now) {
         if (place == kNoConstant || spec_.first == 0) return now;
         const std::size_t line = place / spec_.line_bytes;
         if (line >= ready_.size()) ready_.resize(line + 1, kNever);
         if (ready_[line] == kNever)
-            ready_[line] = (spec_.interval > 0 ? port.reserve(now, spec_.interval) : now) + spec_.first;
+            ready_[line] = port.reserve(now) + spec_.first;
         return std::max(now, ready_[line]);
     }
 

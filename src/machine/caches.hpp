@@ -33,6 +33,7 @@ struct Cache {
     Integer outstanding_merge;
     Integer outstanding_at_least;
     Real bytes_per_cycle;
+    Text port_of;
     Real sm_bytes_per_cycle;
     Integer sm_bytes_in_flight;
     Integer bytes_in_flight;
@@ -116,6 +117,10 @@ struct Cache {
         visit({.name = "bytes_per_cycle", .unit = Unit::bytes_per_cycle,
                .doc = "bytes per cycle that one instance delivers when all loads hit; a part of a sector takes as long "
                       "as the whole sector"}, self.bytes_per_cycle);
+        visit({.name = "port_of",
+               .doc = "key of another cache with the same scope whose port this one's bytes pass, at this one's "
+                      "bytes_per_cycle. A missing value means a port of its own",
+               .internal = "no experiment finds it yet"}, self.port_of);
         visit({.name = "sm_bytes_per_cycle", .unit = Unit::bytes_per_cycle,
                .doc = "most bytes per cycle that a single SM reads from this cache"}, self.sm_bytes_per_cycle);
         visit({.name = "sm_bytes_in_flight", .unit = Unit::bytes,

@@ -22,6 +22,7 @@ public:
         accesses.push_back({transaction, now});
         return now + latency_;
     }
+    Time pass_near(PathKind, std::uint32_t, double, Time now) override { return now; }
     [[nodiscard]] bool reached_dram() const override { return false; }
     void begin_launch() override {}
     void preload(PathKind, std::uint64_t, std::uint64_t, const costs::Arrival&) override {}

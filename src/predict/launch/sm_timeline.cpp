@@ -34,6 +34,7 @@ public:
           constant_operands_(
               static_cast<std::size_t>(rates.schedulers),
               costs::ConstantOperands(shares.contention ? rates.constants_read : rates.constants_read.alone())),
+          constant_port_(shares.contention ? rates.constants_read : rates.constants_read.alone()),
           issue_(static_cast<std::size_t>(rates.schedulers)),
           ports_(issue_.size(), costs::RegisterPorts(rates.registers)),
           shared_queue_(rates.shared_queue, issue_.size()),

@@ -40,6 +40,7 @@ private:
     void read_timing(const machine::Cache& from, CacheLevel& level, const std::string& where);
     void read_gpcs(const machine::Cache& from, CacheLevel& level, const std::string& where) const;
     void read_stores(const machine::Cache& from, CacheLevel& level, const std::string& where);
+    void read_port(const machine::Cache& from, CacheLevel& level, const std::string& where);
     static void read_ahead(const machine::Cache& from, CacheLevel& level, const std::string& where);
     /// Tables of a cache or a path, one for each of `instances`.
     template <class Part, class Level>
@@ -115,6 +116,16 @@ void Builder::read_gpcs(const machine::Cache& from, CacheLevel& level, const std
     level.of_gpcs.assign(placement_.gpcs(), GpcRequests(spec));
 }
 
+void Builder::read_port(const machine::Cache& from, CacheLevel& level, const std::string& where) {
+    const std::string& key = *from.port_of;
+    CacheLevel* const other = cache(key, where + ".port_of");
+    if (other == &level || level.ports.empty() || other->ports.size() != level.ports.size() ||
+        other->port_of != nullptr)
+        reject(where + ".port_of", fmt::format("found \"{}\"", key),
+               "a cache with the same scope, where both have bytes_per_cycle and that one has a port of its own");
+    level.port_of = other;
+}
+
 void Builder::read_stores(const machine::Cache& from, CacheLevel& level, const std::string& where) {
     // Defaults: near caches pass stores through, the cache of the whole GPU keeps them.
     const bool far = level.scope == Scope::gpu;
@@ -166,6 +177,7 @@ CacheLevel* Builder::cache(const std::string& key, const std::string& named_by) 
     read_stores(described->second, level, where);
     read_ahead(described->second, level, where);
     read_outstanding(described->second, level, level.instances.size(), where);
+    if (described->second.port_of) read_port(described->second, level, where);
     return &level;
 }
 

@@ -25,6 +25,7 @@ struct CacheLevel {
     std::vector<double> latency;                ///< of a hit, by SM
     double cycles_per_byte = 0;                 ///< of an instance's port; 0: not limited
     std::vector<Server> ports;                  ///< by instance, where limited
+    CacheLevel* port_of = nullptr;              ///< the cache whose ports it uses; nullptr: its own
     double cycles_per_sm_byte = 0;              ///< of what one SM reads from a cache that several SMs share
     std::vector<Server> sm_ports;               ///< by SM, where limited
     std::vector<GpcRequests> of_gpcs;           ///< of a cache of all SMs: loads by GPC, where described
@@ -38,6 +39,8 @@ struct CacheLevel {
     std::uint64_t lines_ahead = 0;  ///< lines that are requested behind one that is
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
+
+    [[nodiscard]] std::vector<Server>& ports_used() { return port_of != nullptr ? port_of->ports : ports; }
 };
 
 /// All instances of one described TLB.

@@ -86,12 +86,12 @@ Time MemoryModel::look_up(TransactionState& state, std::size_t depth, const Rang
     TagArray& tags = level.instances[instance];
     const std::uint64_t address = level.scope == Scope::gpu ? range.physical : range.virtual_address;
     const auto sectors = tags.sectors_of(address, range.bytes);
-    if (!level.ports.empty()) {
+    if (std::vector<Server>& ports = level.ports_used(); !ports.empty()) {
         // The last cache gives whole sectors. One before it gives the line that the cache before asks for, which is
         // what rates between caches were measured with.
         const bool last = depth + 1 == state.path.caches.size();
         const std::uint64_t bytes = last ? std::uint64_t(std::popcount(sectors)) << tags.sector_shift() : range.bytes;
-        now = queue(state, level.ports[instance], static_cast<double>(bytes) * level.cycles_per_byte, now);
+        now = queue(state, ports[instance], static_cast<double>(bytes) * level.cycles_per_byte, now);
     }
     if (!level.sm_ports.empty())
         now = queue(state, level.sm_ports[t.sm], static_cast<double>(range.bytes) * level.cycles_per_sm_byte, now);

@@ -108,6 +108,16 @@ Time MemoryModel::access(const Transaction& transaction, Time now) {
     return done - base_;
 }
 
+Time MemoryModel::pass_near(PathKind path, std::uint32_t sm, double bytes, Time now) {
+    const MemoryPath& way = levels_.paths[static_cast<std::size_t>(path)];
+    if (way.near == 0) return now;
+    CacheLevel& level = *way.caches[way.near - 1];
+    std::vector<Server>& ports = level.ports_used();
+    if (ports.empty()) return now;
+    const std::size_t instance = placement_.instance(level.scope, sm, 0);
+    return ports[instance].reserve(base_ + now, bytes * level.cycles_per_byte) - base_;
+}
+
 void MemoryModel::begin_launch() {
     latest_ = std::max(latest_, dram_.busy_until());
     for (const auto* ports : {&ports_in_, &ports_out_})
@@ -130,7 +140,13 @@ void MemoryModel::begin_launch() {
 void MemoryModel::preload(PathKind kind, std::uint64_t address, std::uint64_t bytes, const costs::Arrival& arrival) {
     const MemoryPath& to = levels_.paths[static_cast<std::size_t>(kind)];
     if (to.near == 0 || bytes == 0) return;
-    for (TagArray& tags : to.caches[to.near - 1]->instances)
+    CacheLevel& level = *to.caches[to.near - 1];
+    std::vector<Server>& ports = level.ports_used();
+    // A line that comes takes the port as long as one that the cache before asks for.
+    const TagArray& nearer = to.caches[to.near > 1 ? to.near - 2 : 0]->instances.front();
+    const double passes = static_cast<double>(nearer.block_bytes()) * level.cycles_per_byte;
+    for (std::size_t instance = 0; instance < level.instances.size(); ++instance) {
+        TagArray& tags = level.instances[instance];
         for (std::uint64_t at = address & ~(tags.block_bytes() - 1); at < address + bytes; at += tags.block_bytes()) {
             const auto sectors = tags.sectors_of(at, tags.block_bytes());
             const auto found = tags.lookup(at, sectors, true);
@@ -139,7 +155,9 @@ void MemoryModel::preload(PathKind kind, std::uint64_t address, std::uint64_t by
             found.line->pending = sectors;
             found.line->ready = base_ + when;
             found.line->brought = true;
+            if (!ports.empty()) (void)ports[instance].reserve(base_ + when, passes);
         }
+    }
 }
 
 void MemoryModel::know_pages(std::uint64_t address, std::uint64_t bytes) {

@@ -88,6 +88,9 @@ public:
     /// Cycle at which the data are back in the SM (load, atomic) or the store has left the SM's queues.
     /// From call to call, `now` decreases at most by as much as one SM reorders its transactions.
     virtual Time access(const Transaction& transaction, Time now) = 0;
+    /// When `bytes` that an SM asks for at `now` pass the port of the path's last cache before the interconnect; `now`
+    /// where there is none. Nothing else of the access is simulated.
+    virtual Time pass_near(PathKind path, std::uint32_t sm, double bytes, Time now) = 0;
     /// Whether DRAM served a part of the last access.
     [[nodiscard]] virtual bool reached_dram() const = 0;
     /// Forgets queue state (not cache contents) at the start of a launch; time restarts at 0.

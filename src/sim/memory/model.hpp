@@ -50,6 +50,7 @@ class MemoryModel final : public MemorySystem {
 public:
     MemoryModel(const machine::Machine& machine, const AddressSpace& addresses, const MemoryOptions& options);
     Time access(const Transaction& transaction, Time now) override;
+    Time pass_near(PathKind path, std::uint32_t sm, double bytes, Time now) override;
     [[nodiscard]] bool reached_dram() const override { return reached_dram_; }
     void begin_launch() override;
     void preload(PathKind path, std::uint64_t address, std::uint64_t bytes, const costs::Arrival& arrival) override;

@@ -1,6 +1,5 @@
 // Machine code: when a warp's next instruction can issue, and what happens when it does.
 #include "costs/issue_slots.hpp"
-#include "machine/gpc_size.hpp"
 #include "sass/code.hpp"
 #include "sass/form.hpp"
 #include "sim/exec/lane_fault.hpp"
@@ -37,6 +36,14 @@ std::vector<std::byte> parameter_bytes(const MachineProgram& program, const devi
     for (const auto& parameter : program.parameters) places.push_back({parameter.offset, parameter.bytes});
     return packed_parameters(program.kernel, places, program.parameter_bytes, arguments);
 }
+
+/// The way of constants to an SM, which code may share.
+struct NearPort {
+    MemorySystem& memory;
+    std::uint32_t sm;
+    double bytes;
+    [[nodiscard]] double reserve(double now) const { return memory.pass_near(PathKind::constant, sm, bytes, now); }
+};
 
 /// Blocks of a cluster, as the launch says, or else the code.
 device::Dim3 cluster_of(const MachineProgram& program, const device::Launch& launch) {
@@ -144,11 +151,9 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
     waiters_.resize(blocks_.capacity());
     fence_spec_ = costs::fence_spec_of(setup.machine);
     products_.resize(units_.schedulers.size());
-    constant_operands_.assign(units_.schedulers.size(),
-                              costs::ConstantOperands(costs::constant_spec_of(setup.machine)));
-    gpc_of_ = machine::gpcs_of_sms(setup.machine.topology);
-    gpc_of_.resize(static_cast<std::size_t>(facts_.sms));
-    constant_ports_.resize(gpc_of_.size());
+    const costs::ConstantSpec constants = costs::constant_spec_of(setup.machine);
+    constant_operands_.assign(units_.schedulers.size(), costs::ConstantOperands(constants));
+    constant_line_ = constants.line_bytes;
     for (auto* const free : {&between_free_, &arrival_free_}) free->assign(static_cast<std::size_t>(facts_.sms), 0.0);
     const auto& file = units_.operands.file;
     for (double& slots : units_.load_store.spec.path_slots) slots = costs::slots_beside_others(slots, file);
@@ -291,8 +296,8 @@ void SassEngine::prepare(Warp& warp, double now) {
     double when = std::max(warp.hold, warp.gap);
     wait.fetched = when;
     if (needs.constant != costs::kNoConstant)
-        wait.constants = when =
-            constant_operands_[warp.scheduler].there(needs.constant, constant_ports_[gpc_of_[scheduler.sm]], when);
+        wait.constants = when = constant_operands_[warp.scheduler].there(
+            needs.constant, NearPort{setup_.memory_system, scheduler.sm, constant_line_}, when);
     if (needs.wait != 0) when = warp.barriers.released(needs.wait, needs.on_cores, when);
     wait.producer = when > std::max(wait.fetched, wait.constants) ? warp.barriers.last_of(needs.wait, needs.on_cores)
                                                                   : costs::kNoProducer;

@@ -228,8 +228,7 @@ private:
     std::deque<machine_code::ClusterState> clusters_;
     std::unordered_map<std::uint64_t, machine_code::ClusterState*> cluster_of_;  ///< by number in the grid
     std::vector<costs::ConstantOperands> constant_operands_;                     ///< by scheduler
-    std::vector<costs::ConstantPort> constant_ports_;                            ///< by GPC
-    std::vector<std::uint32_t> gpc_of_;                                          ///< by SM
+    double constant_line_ = 0;                                                   ///< bytes
     std::vector<costs::ProductsUnderWay> products_;                              ///< by scheduler
     std::vector<std::uint16_t> arithmetic_units_;                                ///< of a scheduler
     costs::FenceSpec fence_spec_;
