@@ -134,6 +134,8 @@ struct LaunchCost {
     Real cluster_interval;
     Real warp_interval;
     Text placement;
+    Text given_back;
+    Integer scheduler_step;
     Real profiler_cycles;
     Integer code_prefetch;
     Integer code_prefetch_ready;
@@ -175,6 +177,17 @@ struct LaunchCost {
                       "blocks start in one GPC. A missing value means sms",
                .internal = "no experiment looks at where the blocks of small grids start yet",
                .choices = {"sms", "gpcs"}}, self.placement);
+        visit({.name = "given_back",
+               .doc = "whose end makes room for other blocks. With warps, registers and slots of a warp are free when "
+                      "it ends, and an SM takes as many blocks as fit whenever a block ends; shared memory is free "
+                      "when its block is over. A missing value means blocks",
+               .internal = "no experiment looks at blocks whose warps end at different times yet",
+               .choices = {"blocks", "warps"}}, self.given_back);
+        visit({.name = "scheduler_step", .unit = Unit::count,
+               .doc = "schedulers between the first warps of two blocks on an SM, where the number of warps of a block "
+                      "is a multiple of that of the schedulers; other blocks go on where the one before has ended. A "
+                      "missing value means 0",
+               .internal = "no experiment reads the slots of warps yet"}, self.scheduler_step);
         visit({.name = "profiler_cycles", .unit = Unit::cycles,
                .doc = "SM cycles that a profiler counts for a kernel without instructions, of one block and after its "
                       "caches were flushed (NVIDIA's counter gpc__cycles_elapsed.max). What its code and its constants "

@@ -26,9 +26,10 @@ BlockLaunchSpec block_launch_spec_of(const machine::LaunchCost& launch) {
 std::optional<BlockStart> start_block(const BlockLaunchSpec& spec, BlockLaunchState& state, std::uint32_t sm,
                                       double now) {
     SmOccupancy& place = state.sms[sm];
-    if (state.next >= spec.blocks || place.resident >= spec.blocks_per_sm) return std::nullopt;
-    ++place.resident;
-    const bool first = place.resident == 1 && state.begins;
+    if (state.next >= spec.blocks || !place.room.fits()) return std::nullopt;
+    if (state.begins && place.room.blocks() >= spec.blocks_per_sm) return std::nullopt;
+    place.room.start_block();
+    const bool first = place.room.blocks() == 1 && state.begins;
     now = std::max({now, first || !spec.counts_ends ? state.next_start : 0, place.next_start});
     if (first || !spec.counts_ends)
         state.next_start = now + (spec.counts_ends ? spec.first_interval : spec.block_interval);
@@ -46,7 +47,7 @@ double count_end(const BlockLaunchSpec& spec, BlockLaunchState& state, double no
 
 std::string describe(const BlockLaunchSpec& spec, const BlockLaunchState& state) {
     std::uint64_t resident = 0;
-    for (const auto& sm : state.sms) resident += sm.resident;
+    for (const auto& sm : state.sms) resident += sm.room.blocks();
     return fmt::format("block launch: {} of {} blocks started, {} resident", state.next, spec.blocks, resident);
 }
 

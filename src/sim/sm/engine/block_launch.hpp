@@ -2,6 +2,7 @@
 #pragma once
 
 #include "costs/arrival.hpp"
+#include "costs/block_room.hpp"
 #include "machine/machine.hpp"
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace gputomo::sim {
 
 struct BlockLaunchSpec {
     std::uint64_t blocks = 0;         ///< of the grid
-    std::uint32_t blocks_per_sm = 0;  ///< resident at once
+    std::uint32_t blocks_per_sm = 0;  ///< resident at once when the launch begins
     std::uint32_t warps_per_block = 0;
     double replacement = 0;           ///< cycles from the end of a block to the start of the one that takes its place
     double block_interval = 0;        ///< cycles between two blocks that the GPU starts, or counts as ended
@@ -33,8 +34,8 @@ struct BlockLaunchSpec {
 
 /// What block launch knows of an SM.
 struct SmOccupancy {
-    std::uint32_t resident = 0;  ///< blocks
-    double next_start = 0;       ///< when another block can start
+    costs::BlockRoom room;
+    double next_start = 0;  ///< when another block can start
 };
 
 struct BlockLaunchState {

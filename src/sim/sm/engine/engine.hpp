@@ -117,7 +117,6 @@ protected:
     LaunchFacts facts_;
     std::uint64_t shared_bytes_ = 0;  ///< of a block
     SmUnits units_;
-    std::vector<std::uint32_t> next_scheduler_;  ///< by SM: warps started so far, which go to its schedulers in turn
     std::vector<ResidentWarp*> warps_;
     std::vector<std::uint32_t> free_warps_;
     std::vector<Block> blocks_;  ///< never grows beyond what is reserved

@@ -39,7 +39,6 @@ Engine::Engine(const LaunchSetup& setup, KernelShape shape, Counters& counters)
       counters_(counters),
       shared_bytes_(shape_.static_shared + static_cast<std::uint64_t>(setup.launch.dynamic_shared.count())),
       units_(make_sm_units(setup, shape_.code_address + shape_.code_bytes)),
-      next_scheduler_(units_.of_sm.size(), 0),
       deadline_(thread_processor_time() + setup.launch.time_limit) {
     size_launch();
 }
@@ -61,12 +60,16 @@ void Engine::size_launch() {
     units_.block_launch_spec.blocks = launch.grid.count();
     units_.block_launch_spec.blocks_per_sm = residency.blocks;
     units_.block_launch_spec.warps_per_block = static_cast<std::uint32_t>((needs.threads + kWarpSize - 1) / kWarpSize);
+    // Blocks of a cluster start together, when all of them have room.
+    if (shape_.cluster.count() > 1) residency.room.warps_give_back = false;
+    for (auto& sm : units_.block_launch.sms) sm.room = costs::BlockRoom(residency.room, setup_.costs.schedulers());
     setup_.memory_system.set_aside(residency.shared_of_block * (launch.prefer_l1 ? 1 : residency.blocks));
     const auto sms = static_cast<std::uint64_t>(*setup_.machine.topology.sms);
-    const auto most = std::min<std::uint64_t>(units_.block_launch_spec.blocks, residency.blocks * sms);
-    blocks_.reserve(most);
-    most_warps_ = most * units_.block_launch_spec.warps_per_block;
     const auto threads_per_sm = setup_.machine.topology.max_threads_per_sm.value_or(kDefaultThreadsPerSm);
+    const std::uint32_t blocks_of_sm = residency.room.warps_give_back ? residency.room.most_blocks : residency.blocks;
+    blocks_.reserve(std::min<std::uint64_t>(units_.block_launch_spec.blocks, blocks_of_sm * sms));
+    most_warps_ = std::min<std::uint64_t>(units_.block_launch_spec.blocks, residency.blocks * sms) *
+                  units_.block_launch_spec.warps_per_block;
     facts_ = {.block = launch.block,
               .grid = launch.grid,
               .sms = sms,
@@ -135,7 +138,7 @@ std::uint32_t Engine::take_warp() {
 /// Warps go to the SM's schedulers in turn, each into the first free slot of its scheduler.
 void Engine::choose_slot(ResidentWarp& warp, std::uint32_t sm) {
     const auto per_sm = setup_.costs.schedulers();
-    const std::uint32_t number = next_scheduler_[sm]++ % per_sm;
+    const std::uint32_t number = units_.block_launch.sms[sm].room.start_warp();
     warp.scheduler = sm * per_sm + number;
     const auto taken = [&](std::uint32_t slot) {
         return std::ranges::any_of(units_.schedulers[warp.scheduler].warps,
@@ -173,17 +176,26 @@ void Engine::end_warp(std::uint32_t index, double now) {
     warp.in_use = false;
     free_warps_.push_back(index);
     --live_warps_;
+    const std::uint32_t sm = block.sm;
+    costs::BlockRoom& room = units_.block_launch.sms[sm].room;
+    room.end_warp(scheduler.number);
     release_complete_barriers(block);
     if (!block.warps.empty()) return;
     note_end(block, now);
-    now = count_end(units_.block_launch_spec, units_.block_launch, now);
-    latest_ = std::max(latest_, now);
-    --units_.block_launch.sms[block.sm].resident;
+    room.end_block();
     free_blocks_.push_back(warp.block);
-    if (shape_.cluster.count() > 1)
-        place_clusters(now + units_.block_launch_spec.cluster_replacement);
-    else
-        place_block(block.sm, now + units_.block_launch_spec.replacement);
+    // An end counts for the block that it lets start: none where earlier blocks have taken the room.
+    const auto count = [&] {
+        now = count_end(units_.block_launch_spec, units_.block_launch, now);
+        latest_ = std::max(latest_, now);
+    };
+    if (shape_.cluster.count() > 1 || units_.block_launch.next >= units_.block_launch_spec.blocks) count();
+    if (shape_.cluster.count() > 1) return place_clusters(now + units_.block_launch_spec.cluster_replacement);
+    while (units_.block_launch.next < units_.block_launch_spec.blocks && room.fits()) {
+        count();
+        if (!place_block(sm, now + units_.block_launch_spec.replacement)) break;
+    }
+    latest_ = std::max(latest_, now);
 }
 
 // ---- block barriers ------------------------------------------------------------------------------------------------

@@ -75,8 +75,8 @@ std::vector<std::uint32_t> Engine::room_for_cluster() const {
         std::vector<std::uint64_t> resident;
         double all = 0;
         for (std::uint32_t sm = first; sm < end; ++sm) {
-            resident.push_back(units_.block_launch.sms[sm].resident);
-            all += units_.block_launch.sms[sm].resident;
+            resident.push_back(units_.block_launch.sms[sm].room.blocks());
+            all += units_.block_launch.sms[sm].room.blocks();
         }
         std::vector<std::uint32_t> chosen;
         while (chosen.size() < shape_.cluster.count()) {

@@ -9,6 +9,9 @@ namespace {
 
 /// Blocks that an SM holds where the description does not say: GT200's limit.
 constexpr std::int64_t kDefaultBlocksPerSm = 8;
+constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
+/// No description has SMs of more warps.
+constexpr std::uint64_t kMostWarps = 1 << 16;
 
 std::uint64_t rounded_up(std::uint64_t value, const machine::Integer& unit) {
     const auto u = static_cast<std::uint64_t>(std::max<std::int64_t>(1, unit.value_or(1)));
@@ -22,17 +25,55 @@ std::uint64_t shared_taken(const machine::SharedMemory& shared, const BlockNeeds
     return rounded_up(needs.shared_bytes + overhead, shared.allocation_unit);
 }
 
-/// Blocks whose registers fit an SM. Registers of a thread and threads of a block are allocated in steps, and a warp's
-/// registers lie in one partition of the file.
-std::uint64_t blocks_by_registers(const machine::Topology& topology, const BlockNeeds& needs) {
+/// Warps whose registers fit one partition of the file. Registers of a thread are allocated in steps.
+std::uint64_t warps_of_partition(const machine::Topology& topology, const BlockNeeds& needs) {
     const auto per_warp = kWarpSize * rounded_up(static_cast<std::uint64_t>(needs.registers_per_thread),
                                                  topology.register_allocation_unit);
-    if (!topology.registers_per_sm || per_warp == 0) return ~std::uint64_t{0};
+    if (!topology.registers_per_sm || per_warp == 0) return kUnlimited;
     const auto parts = static_cast<std::uint64_t>(topology.register_partitions.value_or(1));
-    const auto warps = static_cast<std::uint64_t>(*topology.registers_per_sm) / parts / per_warp * parts;
+    return static_cast<std::uint64_t>(*topology.registers_per_sm) / parts / per_warp;
+}
+
+/// Blocks whose registers fit an SM. Threads of a block are allocated in steps, and a warp's registers lie in one
+/// partition of the file.
+std::uint64_t blocks_by_registers(const machine::Topology& topology, const BlockNeeds& needs) {
+    const std::uint64_t of_partition = warps_of_partition(topology, needs);
+    if (of_partition == kUnlimited) return kUnlimited;
+    const auto warps = of_partition * static_cast<std::uint64_t>(topology.register_partitions.value_or(1));
     const auto whole_warps = (needs.threads + kWarpSize - 1) / kWarpSize * kWarpSize;
     const auto warps_of_block = (rounded_up(whole_warps, topology.thread_allocation_unit) + kWarpSize - 1) / kWarpSize;
     return warps / warps_of_block;
+}
+
+/// Room of an SM for warps and blocks where an empty one holds `resident` blocks, each with `shared_bytes` of its shared
+/// memory.
+costs::BlockLimits room_of(const machine::Machine& machine, const BlockNeeds& needs, std::uint64_t resident,
+                           std::uint64_t shared_bytes) {
+    const auto& topology = machine.topology;
+    const auto schedulers = static_cast<std::uint64_t>(machine.issue.schedulers_per_sm.value_or(1));
+    std::uint64_t warps = warps_of_partition(topology, needs);
+    if (const auto parts = static_cast<std::uint64_t>(topology.register_partitions.value_or(1));
+        warps != kUnlimited && parts != schedulers)
+        warps = warps * parts / schedulers;
+    const auto threads = topology.max_threads_per_sm ? topology.max_threads_per_sm : topology.max_threads_per_block;
+    if (threads) warps = std::min(warps, static_cast<std::uint64_t>(*threads) / kWarpSize / schedulers);
+    auto most = static_cast<std::uint64_t>(topology.max_blocks_per_sm.value_or(kDefaultBlocksPerSm));
+    if (shared_bytes != 0 && machine.shared.capacity) {
+        // The launch leaves the rest of the storage to the cache.
+        auto kept = *machine.shared.capacity;
+        if (const auto& options = machine.shared.capacity_options) {
+            const auto split =
+                std::ranges::lower_bound(options.value, static_cast<std::int64_t>(resident * shared_bytes));
+            if (split != options.value.end()) kept = *split;
+        }
+        most = std::min(most, static_cast<std::uint64_t>(kept) / shared_bytes);
+    }
+    return {.blocks = static_cast<std::uint32_t>(resident),
+            .most_blocks = static_cast<std::uint32_t>(std::max(most, resident)),
+            .warps_of_block = static_cast<std::uint32_t>((needs.threads + kWarpSize - 1) / kWarpSize),
+            .warps_of_scheduler = static_cast<std::uint32_t>(std::min<std::uint64_t>(warps, kMostWarps)),
+            .scheduler_step = static_cast<std::uint32_t>(machine.launch.scheduler_step.value_or(0)),
+            .warps_give_back = machine.launch.given_back.known() && *machine.launch.given_back == "warps"};
 }
 
 }  // namespace
@@ -66,6 +107,7 @@ Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& nee
     limit(each, shared.capacity);
     result.blocks = static_cast<std::uint32_t>(std::max<std::uint64_t>(blocks, 1));
     result.shared_of_block = each;
+    result.room = room_of(machine, needs, result.blocks, each);
     return result;
 }
 

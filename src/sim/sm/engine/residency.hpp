@@ -1,6 +1,7 @@
 // How many blocks fit on an SM at once.
 #pragma once
 
+#include "costs/block_room.hpp"
 #include "machine/machine.hpp"
 #include "units/warp.hpp"
 
@@ -24,6 +25,7 @@ struct BlockNeeds {
 struct Residency {
     std::uint32_t blocks = 0;           ///< blocks that are resident on an SM at once
     std::uint64_t shared_of_block = 0;  ///< bytes that a block takes of the SM's shared memory
+    costs::BlockLimits room;            ///< what blocks and warps take of an SM
     std::string why;                    ///< not empty: no block fits, for this reason
 };
 

@@ -1,0 +1,69 @@
+// Room of an SM for further blocks: what blocks hold, and when they give it back.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gputomo::costs {
+
+/// What limits the blocks of a launch on an SM.
+struct BlockLimits {
+    std::uint32_t blocks = 1;                ///< that an empty SM takes
+    std::uint32_t most_blocks = 1;           ///< that shared memory and the SM's list of blocks hold
+    std::uint32_t warps_of_block = 1;        ///< that a block has
+    std::uint32_t warps_of_scheduler = 0;    ///< slots for warps, or registers of so many warps, at each scheduler
+    std::uint32_t scheduler_step = 0;        ///< launch.scheduler_step
+    bool warps_give_back = false;            ///< launch.given_back is `warps`: a warp that ends gives its room back
+};
+
+/// Blocks and warps on one SM. Warps go to the schedulers in turn.
+///
+/// Where warps give their room back, the SM takes blocks before others are over, but looks for room only when a block
+/// ends: it takes as many as fit then. Until then, slots and registers of warps that have ended stay unused. Shared
+/// memory belongs to a block until its last warp has ended
+/// (measured: docs/notes/2026-11-27-blocks-that-make-room.md).
+class BlockRoom {
+public:
+    BlockRoom() = default;
+    BlockRoom(const BlockLimits& limits, std::size_t schedulers) : limits_(limits), warps_(schedulers) {}
+
+    [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
+    /// Whether another block fits.
+    [[nodiscard]] bool fits() const {
+        if (!limits_.warps_give_back) return blocks_ < limits_.blocks;
+        if (blocks_ >= limits_.most_blocks) return false;
+        const auto schedulers = static_cast<std::uint32_t>(warps_.size());
+        for (std::uint32_t i = 0; i < schedulers; ++i) {
+            const std::uint32_t asked = (limits_.warps_of_block + schedulers - 1 - i) / schedulers;
+            if (warps_[(first_ + i) % schedulers] + asked > limits_.warps_of_scheduler) return false;
+        }
+        return true;
+    }
+
+    void start_block() {
+        ++blocks_;
+        next_ = first_;
+        const auto schedulers = static_cast<std::uint32_t>(warps_.size());
+        const std::uint32_t left_over = limits_.warps_of_block % schedulers;
+        first_ = (first_ + (left_over != 0 ? left_over : limits_.scheduler_step)) % schedulers;
+    }
+    /// Starts the next warp of the block that has started last; returns its scheduler.
+    std::uint32_t start_warp() {
+        const std::uint32_t scheduler = next_++ % static_cast<std::uint32_t>(warps_.size());
+        ++warps_[scheduler];
+        return scheduler;
+    }
+    void end_warp(std::uint32_t scheduler) { --warps_[scheduler]; }
+    void end_block() { --blocks_; }
+
+private:
+    BlockLimits limits_;
+    std::vector<std::uint32_t> warps_;  ///< that live, by scheduler
+    std::uint32_t blocks_ = 0;
+    std::uint32_t first_ = 0;  ///< scheduler of the first warp of the block that starts next
+    std::uint32_t next_ = 0;
+};
+
+}  // namespace gputomo::costs
