@@ -2,6 +2,7 @@
 #pragma once
 
 #include "costs/atomic_units.hpp"
+#include "costs/block_room.hpp"
 #include "costs/constant_operands.hpp"
 #include "costs/register_ports.hpp"
 #include "costs/stalls.hpp"
@@ -192,6 +193,7 @@ struct LaunchProfile {
     int registers = 0;                  ///< of a thread
     std::uint64_t shared_of_block = 0;  ///< bytes that a block takes of its SM
     std::uint32_t resident_blocks = 0;  ///< blocks that an SM holds at once
+    costs::BlockLimits room;            ///< what blocks and warps take of an SM
     std::string residency_limit;        ///< what limits them
     std::vector<ProfiledUnit> units;
     double partial_store = 1;  ///< time of a sector written in part at the L2, relative to that of a whole one

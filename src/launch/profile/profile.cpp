@@ -135,6 +135,7 @@ private:
             throw InputError(fmt::format("kernel '{}': a block of {} threads; it was compiled for {} at most",
                                          program.kernel, profile_.threads_of_block, program.max_threads));
         profile_.resident_blocks = residency.blocks;
+        profile_.room = residency.room;
         profile_.shared_of_block = residency.shared_of_block;
         // Whatever allows more blocks when it is not asked for is the limit.
         const auto freed = [&](std::uint64_t bytes, int registers) {

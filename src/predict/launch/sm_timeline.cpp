@@ -20,6 +20,17 @@
 namespace gputomo::predict {
 namespace {
 
+/// Room of an SM for the blocks of a profile, also where a change to the kernel lets it hold more of them.
+costs::BlockLimits limits_of(const launch::LaunchProfile& profile, std::uint32_t resident, std::uint32_t schedulers) {
+    costs::BlockLimits limits = profile.room;
+    limits.blocks = resident;
+    limits.most_blocks = std::max(limits.most_blocks, resident);
+    limits.warps_of_block = static_cast<std::uint32_t>(profile.warps_of_block());
+    limits.warps_of_scheduler =
+        std::max(limits.warps_of_scheduler, (resident * limits.warps_of_block + schedulers - 1) / schedulers);
+    return limits;
+}
+
 class Replay {
 public:
     Replay(const launch::LaunchProfile& profile, const SmRates& rates, const Shares& shares)
@@ -28,6 +39,8 @@ public:
           shares_(shares),
           scale_(shares.contention ? 1 : 0),
           resident_(std::max<std::size_t>(1, profile.resident_blocks)),
+          room_(limits_of(profile, static_cast<std::uint32_t>(resident_), static_cast<std::uint32_t>(rates.schedulers)),
+                static_cast<std::size_t>(rates.schedulers)),
           memory_(rates, shares_, profile.partial_store, timeline_),
           code_(rates.code, static_cast<std::size_t>(rates.schedulers), scale_),
           constants_(rates.constants, static_cast<std::size_t>(rates.schedulers), scale_),
@@ -98,6 +111,7 @@ private:
             !rates_.counts_ends ? starts_.take(now, interval * scale_, askers())
             : first             ? first_starts_.take(shares_.first_start, rates_.next_interval * scale_)
                                 : now;
+        room_.start_block();
         block.running = block.trace->warps.size();
         block.count_phases();
         block.start = start;
@@ -109,7 +123,7 @@ private:
             warp.events = &block.trace->warps[w];
             if (w < block.trace->phases.size()) warp.phases = &block.trace->phases[w];
             if (w < block.trace->meetings.size()) warp.meetings = &block.trace->meetings[w];
-            warp.scheduler = next_scheduler_++ % static_cast<std::uint32_t>(issue_.size());
+            warp.scheduler = room_.start_warp();
             warp.hold = warp.issued = start;
             warp.waited = {.since = start, .fixed = start};
             if (warp.events->empty())
@@ -122,6 +136,7 @@ private:
     void end_warp(std::uint32_t index, double now) {
         ReplayedBlock& block = blocks_[warps_[index].block];
         --running_;
+        room_.end_warp(warps_[index].scheduler);
         timeline_.warp_cycles += now - block.start;
         timeline_.cycles = std::max(timeline_.cycles, now);
         if (--block.running == 0) {
@@ -129,8 +144,12 @@ private:
             steps_.end_block(now - block.start);
             if (timeline_.blocks.size() < costs::kMostSpans)
                 timeline_.blocks.push_back({.block = block.trace->block, .start = block.start, .end = now});
-            now = count_end(now);
-            if (next_block_ < blocks_.size()) start_block(now + rates_.block_replacement);
+            room_.end_block();
+            if (next_block_ == blocks_.size()) (void)count_end(now);
+            while (next_block_ < blocks_.size() && room_.fits()) {
+                now = count_end(now);
+                start_block(now + rates_.block_replacement);
+            }
         } else {
             for (auto& [number, barrier] : block.meets)
                 if (barrier.expected == 0) release_if_complete(block, barrier);
@@ -533,6 +552,7 @@ private:
     Shares shares_;
     double scale_;  ///< of the cycles for which something is busy: 0 where nothing ever is
     std::size_t resident_;
+    costs::BlockRoom room_;
     Timeline timeline_;
     SmMemory memory_;
     ReadOnlyPath code_, constants_;
@@ -558,7 +578,6 @@ private:
     std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;
     std::size_t next_block_ = 0, running_ = 0;
     std::size_t first_last_ = 0;  ///< number of the first of the last blocks
-    std::uint32_t next_scheduler_ = 0;
 };
 
 }  // namespace
