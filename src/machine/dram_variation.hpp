@@ -93,6 +93,16 @@ struct Refresh {
     return {.interval = *memory.refresh_interval * mhz / 1000, .time = *memory.refresh_time * mhz / 1000};
 }
 
+/// Cycles that a read of this address waits for writes that take `share` of the memory's time. Each part of the memory
+/// does its writes together, for `time` cycles; a read that comes meanwhile waits for the rest of them. When a part
+/// writes is not known; a hash spreads the parts evenly (measured: docs/notes/2026-11-27-blocks-that-make-room.md).
+[[nodiscard]] constexpr double write_wait(std::uint64_t address, double share, double time) {
+    constexpr std::uint64_t kTimes = 4096, kOther = 0x9E3779B97F4A7C15;  // not the hash of line_distance()
+    const double place =
+        (static_cast<double>(scattered(address / kVariationBytes ^ kOther) % kTimes) + 0.5) / static_cast<double>(kTimes);
+    return place < share ? time * place / share : 0;
+}
+
 /// The partition that an address belongs to. Higher bits are folded in, so that rows of powers of two do not all belong
 /// to one.
 [[nodiscard]] constexpr std::uint64_t partition_of(std::uint64_t address, std::uint64_t partitions) {

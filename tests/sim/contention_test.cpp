@@ -31,36 +31,36 @@ TEST(Contention, WithoutLeavesNothingWaits) {
     Contention contention(m);
     read(contention, 900, 4096);
     contention.add_write(4000, 96);
-    EXPECT_EQ(contention.wait(4096), 0);
+    EXPECT_EQ(contention.wait(0, 4096), 0);
 }
 
 TEST(Contention, WaitsGrowWithThroughputAsDescribed) {
     for (const double share : {0.0, 0.25, 0.5, 0.75}) {
         Contention contention(loaded_memory());
         read(contention, share * kLimit, 4096);
-        EXPECT_NEAR(contention.wait(4096), kSlope * share / (1 - share), 1e-6) << share;
+        EXPECT_NEAR(contention.wait(0, 4096), kSlope * share / (1 - share), 1e-6) << share;
     }
 }
 
 TEST(Contention, AtTheLimitWaitsStayFinite) {
     Contention contention(loaded_memory());
     read(contention, 2 * kLimit, 4096);
-    EXPECT_NEAR(contention.wait(4096), kSlope * 0.9 / 0.1, 1e-6);
+    EXPECT_NEAR(contention.wait(0, 4096), kSlope * 0.9 / 0.1, 1e-6);
 }
 
 TEST(Contention, OnlyTheTimeJustBeforeCounts) {
     Contention contention(loaded_memory());
     read(contention, kLimit / 2, 4096);
-    EXPECT_EQ(contention.wait(4096 + 8192), 0);
-    EXPECT_EQ(contention.wait(0), 0);
+    EXPECT_EQ(contention.wait(0, 4096 + 8192), 0);
+    EXPECT_EQ(contention.wait(0, 0), 0);
     contention.begin_launch();
-    EXPECT_EQ(contention.wait(4096), 0);
+    EXPECT_EQ(contention.wait(0, 4096), 0);
 }
 
 TEST(Contention, AccessesMayBeAddedOutOfOrder) {
     Contention contention(loaded_memory());
     for (double now = 4096 - 64; now >= 0; now -= 64) contention.add_read(now, 64 * kLimit / 2);
-    EXPECT_NEAR(contention.wait(4096), kSlope, 1e-6);
+    EXPECT_NEAR(contention.wait(0, 4096), kSlope, 1e-6);
 }
 
 TEST(Contention, WritesDelayReadsByTheShareOfTimeThatTheyTake) {
@@ -68,7 +68,7 @@ TEST(Contention, WritesDelayReadsByTheShareOfTimeThatTheyTake) {
     m.memory.write_delay.set(1000);
     Contention contention(m);
     for (double now = 0; now < 4096; now += 64) contention.add_write(now, 16);
-    EXPECT_NEAR(contention.wait(4096), 250, 1e-6);
+    EXPECT_NEAR(contention.wait(0, 4096), 250, 1e-6);
 }
 
 TEST(Contention, EachSlopeNeedsALimit) {

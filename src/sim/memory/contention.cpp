@@ -1,5 +1,6 @@
 #include "sim/memory/contention.hpp"
 
+#include "machine/dram_variation.hpp"
 #include "sim/memory/description.hpp"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ Contention::Contention(const machine::Machine& machine) : write_delay_(machine.m
     }
 }
 
-double Contention::wait(double now) const {
+double Contention::wait(std::uint64_t address, double now) const {
     if (terms_.empty() && write_delay_ == 0) return 0;
     const auto current = static_cast<std::int64_t>(now / kBucket);
     Bucket sum;
@@ -32,7 +33,7 @@ double Contention::wait(double now) const {
         if (bucket.number == number) sum.read += bucket.read, sum.writing += bucket.writing;
     }
     constexpr double kTime = kBucket * static_cast<double>(kBuckets);
-    double cycles = write_delay_ * std::min(1.0, sum.writing / kTime);
+    double cycles = machine::write_wait(address, std::min(1.0, sum.writing / kTime), write_delay_);
     for (const auto& [slope, limit] : terms_) {
         const double x = std::min(sum.read / kTime, kMostOfLimit * limit);
         cycles += slope * x / (limit - x);

@@ -9,12 +9,12 @@
 
 namespace gputomo::sim {
 
-/// Mean wait of a read, in place of the queues before banks that are not described:
+/// Wait of a read, in place of the queues before banks that are not described:
 ///
 /// - at a throughput x of reads, the sum of b x / (c - x) over memory.contention_slopes (b) and
 ///   memory.contention_limits (c), Volkov 2016, 6.4;
 ///
-/// - beside writes, memory.write_delay times the share of the memory's time that writes take.
+/// - beside writes, machine::write_wait() of its address, with the share of the memory's time that writes take.
 ///
 /// A leaf that is not there adds nothing. Throughput and share are those of the time just before the read, kBuckets of
 /// kBucket cycles. Accesses may be added out of order, as long as they are less than kKept buckets apart.
@@ -23,8 +23,8 @@ public:
     /// Throws InputError where the leaves contradict each other.
     explicit Contention(const machine::Machine& machine);
 
-    /// Cycles that a read which arrives at `now` waits.
-    [[nodiscard]] double wait(double now) const;
+    /// Cycles that a read of this address waits which arrives at `now`.
+    [[nodiscard]] double wait(std::uint64_t address, double now) const;
     void add_read(double now, double bytes);
     /// Writes that take all channels of the memory together `cycles`.
     void add_write(double now, double cycles);

@@ -148,7 +148,7 @@ Dram::Wait Dram::serve_read(std::uint64_t physical, std::uint32_t bytes, double 
     use_idle_time(channel, now);
     const double service = bytes * cycles_per_read_byte_;
     channel.read = std::min(kMostRead, channel.read + bytes);
-    const double loaded = contention_.wait(now);
+    const double loaded = contention_.wait(physical, now);
     contention_.add_read(now, bytes);
     return {std::max(loaded, channel.server.reserve(now, service) - now), service, &channel.server};
 }
