@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace gputomo::sim {
 namespace {
 
@@ -63,12 +65,24 @@ TEST(Contention, AccessesMayBeAddedOutOfOrder) {
     EXPECT_NEAR(contention.wait(0, 4096), kSlope, 1e-6);
 }
 
-TEST(Contention, WritesDelayReadsByTheShareOfTimeThatTheyTake) {
+TEST(Contention, ReadsThatMeetWritesWaitForTheRestOfThem) {
     auto m = loaded_memory();
     m.memory.write_delay.set(1000);
     Contention contention(m);
     for (double now = 0; now < 4096; now += 64) contention.add_write(now, 16);
-    EXPECT_NEAR(contention.wait(0, 4096), 250, 1e-6);
+    constexpr int kReads = 20000;
+    double sum = 0, longest = 0;
+    int waiting = 0;
+    for (std::uint64_t i = 0; i < kReads; ++i) {
+        const double wait = contention.wait(i * 256, 4096);
+        EXPECT_EQ(contention.wait(i * 256 + 128, 4096), wait) << "of one part of the memory";
+        sum += wait;
+        longest = std::max(longest, wait);
+        if (wait > 0) ++waiting;
+    }
+    EXPECT_NEAR(static_cast<double>(waiting) / kReads, 0.25, 0.02) << "the share of the time in which DRAM writes";
+    EXPECT_NEAR(sum / kReads, 0.25 * 1000 / 2, 10);
+    EXPECT_NEAR(longest, 1000, 10);
 }
 
 TEST(Contention, EachSlopeNeedsALimit) {

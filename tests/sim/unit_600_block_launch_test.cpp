@@ -10,7 +10,12 @@ namespace {
 /// Five blocks of four warps for two SMs that hold two blocks each.
 struct FiveBlocks : testing::Test {
     BlockLaunchSpec spec{.blocks = 5, .blocks_per_sm = 2, .warps_per_block = 4};
-    BlockLaunchState state{.sms = std::vector<SmOccupancy>(2)};
+    costs::BlockLimits limits{.blocks = 2, .most_blocks = 8, .warps_of_block = 4, .warps_of_scheduler = 8};
+    BlockLaunchState state = idle();
+
+    [[nodiscard]] BlockLaunchState idle() const {
+        return {.sms = std::vector<SmOccupancy>(2, {.room = costs::BlockRoom(limits, 1)})};
+    }
 };
 
 using BlockLaunch601 = FiveBlocks;
@@ -19,7 +24,7 @@ TEST_F(BlockLaunch601, BlocksStartInOrderUntilTheSmIsFull) {
     EXPECT_EQ(start_block(spec, state, 1, 0)->block, 1U);
     EXPECT_EQ(start_block(spec, state, 0, 0)->block, 2U);
     EXPECT_FALSE(start_block(spec, state, 0, 0)) << "two blocks are resident";
-    --state.sms[0].resident;
+    state.sms[0].room.end_block();
     EXPECT_EQ(start_block(spec, state, 0, 0)->block, 3U);
 }
 
@@ -57,7 +62,7 @@ TEST_F(BlockLaunch605, FirstBlocksOfSmsAndOfOneSmHaveIntervalsOfTheirOwn) {
     EXPECT_EQ(start_block(spec, state, 0, 0)->when, 20) << "behind the first one of the SM";
     EXPECT_EQ(start_block(spec, state, 1, 0)->when, 23);
     state.begins = false;
-    --state.sms[0].resident;
+    state.sms[0].room.end_block();
     EXPECT_EQ(start_block(spec, state, 0, 500)->when, 500);
 }
 
@@ -70,6 +75,61 @@ TEST_F(BlockLaunch606, EndsCountOneAfterTheOther) {
     EXPECT_EQ(count_end(spec, state, 10), 10);
     EXPECT_EQ(count_end(spec, state, 10), 17);
     EXPECT_EQ(count_end(spec, state, 40), 40);
+}
+
+/// Blocks of six warps on an SM of four schedulers, each with three slots.
+struct RoomOfWarps : testing::Test {
+    costs::BlockLimits limits{
+        .blocks = 2, .most_blocks = 3, .warps_of_block = 6, .warps_of_scheduler = 3, .warps_give_back = true};
+    costs::BlockRoom room{limits, 4};
+
+    std::vector<std::uint32_t> start() {
+        EXPECT_TRUE(room.fits());
+        room.start_block();
+        std::vector<std::uint32_t> schedulers;
+        for (std::uint32_t w = 0; w < limits.warps_of_block; ++w) schedulers.push_back(room.start_warp());
+        return schedulers;
+    }
+};
+
+using BlockRoom607 = RoomOfWarps;
+TEST_F(BlockRoom607, WarpsGoToTheSchedulersInTurn) {
+    EXPECT_EQ(start(), (std::vector<std::uint32_t>{0, 1, 2, 3, 0, 1}));
+    EXPECT_EQ(start(), (std::vector<std::uint32_t>{2, 3, 0, 1, 2, 3}));
+}
+
+using BlockRoom608 = RoomOfWarps;
+TEST_F(BlockRoom608, ABlockTakesTheRoomOfEndedWarpsWhereEachSchedulerHasSome) {
+    start(), start();
+    EXPECT_FALSE(room.fits()) << "all slots are taken";
+    for (const std::uint32_t scheduler : {0U, 1U, 2U}) room.end_warp(scheduler);
+    EXPECT_FALSE(room.fits()) << "six warps need one of scheduler 3, and two of schedulers 0 and 1";
+    for (const std::uint32_t scheduler : {0U, 1U, 3U}) room.end_warp(scheduler);
+    EXPECT_EQ(start(), (std::vector<std::uint32_t>{0, 1, 2, 3, 0, 1}));
+    for (const std::uint32_t scheduler : {0U, 1U, 2U, 3U, 0U, 1U}) room.end_warp(scheduler);
+    EXPECT_FALSE(room.fits()) << "shared memory holds three blocks, and none is over";
+    room.end_block();
+    EXPECT_TRUE(room.fits());
+}
+
+using BlockRoom609 = RoomOfWarps;
+TEST_F(BlockRoom609, WithoutTheLeafABlockWaitsForAWholeOne) {
+    limits.warps_give_back = false;
+    room = costs::BlockRoom(limits, 4);
+    start(), start();
+    for (const std::uint32_t scheduler : {0U, 1U, 2U, 3U, 0U, 1U}) room.end_warp(scheduler);
+    EXPECT_FALSE(room.fits());
+    room.end_block();
+    EXPECT_TRUE(room.fits());
+}
+
+using BlockRoom610 = RoomOfWarps;
+TEST_F(BlockRoom610, TheFirstWarpMovesOnWhereWarpsDivideEvenly) {
+    limits = {.blocks = 4, .warps_of_block = 4, .scheduler_step = 1};
+    room = costs::BlockRoom(limits, 4);
+    EXPECT_EQ(start(), (std::vector<std::uint32_t>{0, 1, 2, 3}));
+    EXPECT_EQ(start(), (std::vector<std::uint32_t>{1, 2, 3, 0}));
+    EXPECT_EQ(start(), (std::vector<std::uint32_t>{2, 3, 0, 1}));
 }
 
 // ---- branches and clocks -------------------------------------------------------------------------------------------
