@@ -8,17 +8,41 @@
 namespace gputomo::costs {
 namespace {
 
-constexpr std::uint32_t kSectorsOfLine = kStoredLine / kStoredSector, kWordsOfSector = kStoredSector / kStoredWord;
+constexpr std::uint32_t kSectorsOfLine = kStoredLine / kStoredSector;
+constexpr std::uint64_t kHalfLine = kStoredLine / 2;
 
-/// The words of these sectors, as bits.
-std::uint32_t words_of(std::uint32_t sectors) {
-    std::uint32_t words = 0;
-    for (std::uint32_t sector = 0; sector < kSectorsOfLine; ++sector)
-        if ((sectors >> sector & 1) != 0) words |= ((1U << kWordsOfSector) - 1) << (sector * kWordsOfSector);
-    return words;
+/// `count` bits from `first` on, of 64; none where they begin behind these.
+std::uint64_t bits_of(std::uint64_t first, std::uint64_t count) {
+    if (count == 0 || first >= kHalfLine) return 0;
+    return ~std::uint64_t{0} >> (kHalfLine - std::min(count, kHalfLine)) << first;
 }
 
 }  // namespace
+
+LineBytes::LineBytes(std::uint64_t first, std::uint64_t count) {
+    first %= kStoredLine;
+    const std::uint64_t end = first + std::min(count, kStoredLine);
+    bits_[0] = bits_of(first, end - first);
+    bits_[1] = first >= kHalfLine ? bits_of(first - kHalfLine, end - first)
+                                  : bits_of(0, end > kHalfLine ? end - kHalfLine : 0);
+    if (end > kStoredLine) bits_[0] |= bits_of(0, end - kStoredLine);
+}
+
+LineBytes LineBytes::of_sectors(std::uint32_t sectors) {
+    LineBytes bytes;
+    for (std::uint64_t sector = 0; sector < kSectorsOfLine; ++sector)
+        if ((sectors >> sector & 1) != 0) bytes.add({sector * kStoredSector, kStoredSector});
+    return bytes;
+}
+
+std::uint32_t LineBytes::whole_sectors() const {
+    std::uint32_t whole = 0;
+    for (std::uint32_t sector = 0; sector < kSectorsOfLine; ++sector) {
+        const std::uint64_t bits = bits_[sector / 2] >> (sector % 2 * kStoredSector);
+        if (static_cast<std::uint32_t>(bits) == ~std::uint32_t{0}) whole |= 1U << sector;
+    }
+    return whole;
+}
 
 PartialStores partial_stores_of(const machine::Machine& machine) {
     PartialStores spec;
@@ -48,25 +72,21 @@ void StoreQueue::add(std::uint64_t line, std::uint32_t sectors, double leaves) {
     last_ = std::max(last_, leaves);
 }
 
-FilledLine PartialLines::store(std::uint64_t line, std::uint32_t sectors, std::uint32_t words) {
+FilledLine PartialLines::store(std::uint64_t line, std::uint32_t sectors, const LineBytes& bytes) {
     const auto [known, first] = partial_.try_emplace(line);
     Partial& partial = known->second;
     if (!first) order_.erase(partial.place);
     partial.sectors |= sectors;
-    partial.words |= words;
-    if (const std::uint32_t all = words_of(partial.sectors); (partial.words & all) == all) {
+    partial.bytes.add(bytes);
+    if ((partial.sectors & ~partial.bytes.whole_sectors()) == 0) {
         partial_.erase(known);
         return {};
     }
     partial.place = order_.insert(order_.end(), line);
     if (static_cast<double>(partial_.size()) <= lines_) return {};
-    FilledLine filled{.line = order_.front(), .sectors = 0};
-    const auto oldest = partial_.find(filled.line);
-    // Whole sectors of it need nothing.
-    for (std::uint32_t sector = 0; sector < kSectorsOfLine; ++sector) {
-        const std::uint32_t bit = oldest->second.sectors & 1U << sector, all = words_of(bit);
-        if ((oldest->second.words & all) != all) filled.sectors |= bit;
-    }
+    const auto oldest = partial_.find(order_.front());
+    FilledLine filled{.line = oldest->first,  // whole sectors of it need nothing
+                      .sectors = oldest->second.sectors & ~oldest->second.bytes.whole_sectors()};
     partial_.erase(oldest);
     order_.pop_front();
     const std::uint64_t row = filled.line * kStoredLine / kRow;

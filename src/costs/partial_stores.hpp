@@ -3,6 +3,8 @@
 
 #include "machine/machine.hpp"
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -11,8 +13,32 @@
 
 namespace gputomo::costs {
 
-/// Lines, sectors and words of the last cache.
-inline constexpr std::uint64_t kStoredLine = 128, kStoredSector = 32, kStoredWord = 4;
+/// Lines and sectors of the last cache.
+inline constexpr std::uint64_t kStoredLine = 128, kStoredSector = 32;
+
+/// Bytes of a line, as bits.
+class LineBytes {
+public:
+    [[nodiscard]] static LineBytes all() { return {0, kStoredLine}; }
+    LineBytes() = default;
+    /// `count` bytes from `first` on, modulo the size of a line.
+    LineBytes(std::uint64_t first, std::uint64_t count);
+
+    [[nodiscard]] static LineBytes of_sectors(std::uint32_t sectors);
+
+    void add(const LineBytes& other) {
+        bits_[0] |= other.bits_[0];
+        bits_[1] |= other.bits_[1];
+    }
+    [[nodiscard]] std::uint32_t count() const {
+        return static_cast<std::uint32_t>(std::popcount(bits_[0]) + std::popcount(bits_[1]));
+    }
+    /// The sectors of which all bytes are there, as bits.
+    [[nodiscard]] std::uint32_t whole_sectors() const;
+
+private:
+    std::array<std::uint64_t, 2> bits_{};
+};
 
 /// What the description says of them. Zeros where it does not say.
 struct PartialStores {
@@ -64,8 +90,9 @@ public:
     /// `lines` of them are kept.
     PartialLines(const PartialStores& spec, double lines) : spec_(spec), lines_(lines), recent_(kRecent) {}
 
-    /// A store wrote `words` of a line, as bits, in `sectors`.
-    [[nodiscard]] FilledLine store(std::uint64_t line, std::uint32_t sectors, std::uint32_t words);
+    /// A store wrote these bytes of a line, which lie in `sectors`. A store of whole sectors matters to a line that
+    /// another one has written in part.
+    [[nodiscard]] FilledLine store(std::uint64_t line, std::uint32_t sectors, const LineBytes& bytes);
     /// Whether it was written in part.
     [[nodiscard]] bool knows(std::uint64_t line) const { return partial_.contains(line); }
 
@@ -76,7 +103,8 @@ private:
     static constexpr std::size_t kRecent = 8192;
 
     struct Partial {
-        std::uint32_t sectors = 0, words = 0;
+        std::uint32_t sectors = 0;
+        LineBytes bytes;
         std::list<std::uint64_t>::iterator place;
     };
     PartialStores spec_;

@@ -43,6 +43,12 @@ TEST(GpuServer, SmsThatAreFarApartDoNotWaitForRequestsOfLater) {
         ASSERT_LT(server.take(now, 1000, {.sms = 100, .apart = now / 4}), now + 1000) << now;
 }
 
+TEST(GpuServer, LongServicesQueueFromTheMomentTheFirstOneBegan) {
+    GpuServer server(true);
+    EXPECT_DOUBLE_EQ(server.take(15, 157, kInStep), 15) << "late in a slot of the calendar";
+    EXPECT_DOUBLE_EQ(server.take(15, 157, kInStep), 15 + 157);
+}
+
 TEST(GpuServer, NothingIsServedAtOnce) {
     GpuServer server;
     (void)server.take(0, 1000, kInStep);

@@ -404,6 +404,22 @@ TEST(SmTimeline, SmsThatHaveDriftedApartWaitLessForEachOther) {
     EXPECT_GE(last.cycles, 1.1 * apart.busy.at(kDram));
 }
 
+TEST(SmTimeline, SmsThatComputeDoNotDriftApart) {
+    // The blocks read 16 lines, compute for a long time, and read as much again, each time for 640 cycles of the memory.
+    std::vector<launch::ProfiledStep> steps{kLoad, kUse};
+    for (int i = 0; i < 1000; ++i) steps.push_back({.stall = 100});
+    steps.insert(steps.end(), {kLoad, kUse});
+    Kernel kernel(std::move(steps), 1, 16);
+    kernel.touch(0, launch::AccessKind::load);
+    kernel.touch(1002, launch::AccessKind::load);
+    SmRates drifting = rates();
+    const Shares shares{.active_sms = 20, .first_of_gpu = 1, .l2_bytes = 1 << 20};
+    const double together = kernel.run(drifting, shares).cycles;
+    drifting.sm_spread = 0.25;
+    EXPECT_NEAR(kernel.run(drifting, shares).cycles, together, 0.25 * 2 * 640);
+    EXPECT_GT(together, 100'000);
+}
+
 TEST(SmTimeline, PrefetchedBlockIsReadAtAMiss) {
     Kernel kernel({kLoad, kUse, kLoad, kUse}, 1, 1);
     kernel.touch(0, launch::AccessKind::load);

@@ -7,7 +7,7 @@ namespace gputomo::costs {
 namespace {
 
 constexpr std::uint32_t kFirstSector = 1, kWholeLine = 15;
-constexpr std::uint32_t kFirstWord = 1, kFirstWords = 0xFF;  ///< of the first sector
+const LineBytes kFirstWord(0, 4), kLaterWords(4, 28);  ///< of the first sector
 
 TEST(PartialStores, JoinThoseThatWaitToLeaveTheSm) {
     StoreQueue queue(2);
@@ -30,7 +30,7 @@ TEST(PartialStores, LeaveLinesOfWhichTheOldestIsFilledUp) {
     PartialLines lines({.scattered_read = 90, .scattered_write = 168}, 2);
     EXPECT_EQ(lines.store(0, kFirstSector, kFirstWord).sectors, 0U);
     EXPECT_EQ(lines.store(100, kFirstSector, kFirstWord).sectors, 0U);
-    EXPECT_EQ(lines.store(0, kFirstSector, 2 * kFirstWord).sectors, 0U) << "it is the newest one again";
+    EXPECT_EQ(lines.store(0, kFirstSector, LineBytes(4, 4)).sectors, 0U) << "it is the newest one again";
     const auto filled = lines.store(200, kFirstSector, kFirstWord);
     EXPECT_EQ(filled.line, 100U);
     EXPECT_EQ(filled.sectors, kFirstSector);
@@ -41,11 +41,35 @@ TEST(PartialStores, LeaveLinesOfWhichTheOldestIsFilledUp) {
 
 TEST(PartialStores, NeedNoMemoryOnceTheirSectorsAreWhole) {
     PartialLines lines({}, 1);
-    EXPECT_EQ(lines.store(0, kFirstSector, kFirstWords & ~kFirstWord).sectors, 0U);
+    EXPECT_EQ(lines.store(0, kFirstSector, kLaterWords).sectors, 0U);
     EXPECT_TRUE(lines.knows(0));
     EXPECT_EQ(lines.store(0, kFirstSector, kFirstWord).sectors, 0U);
     EXPECT_FALSE(lines.knows(0));
     EXPECT_EQ(lines.store(100, kFirstSector, kFirstWord).sectors, 0U) << "the first line is complete";
+}
+
+TEST(PartialStores, OfBytesNeedAllBytesOfASector) {
+    PartialLines lines({}, 1);
+    for (std::uint64_t byte = 0; byte < 32; byte += 2) (void)lines.store(0, kFirstSector, LineBytes(byte, 1));
+    EXPECT_TRUE(lines.knows(0)) << "every word was touched, and a half of its bytes is missing";
+    for (std::uint64_t byte = 1; byte < 32; byte += 2) (void)lines.store(0, kFirstSector, LineBytes(byte, 1));
+    EXPECT_FALSE(lines.knows(0));
+}
+
+TEST(PartialStores, AreCompletedByAStoreOfWholeSectors) {
+    PartialLines lines({}, 1);
+    (void)lines.store(0, kFirstSector, kFirstWord);
+    (void)lines.store(0, kWholeLine, LineBytes::of_sectors(kWholeLine));
+    EXPECT_FALSE(lines.knows(0));
+}
+
+TEST(LineBytes, BeginAnywhereInALine) {
+    EXPECT_EQ(LineBytes(0, 128).whole_sectors(), kWholeLine);
+    EXPECT_EQ(LineBytes(31, 66).whole_sectors(), 0b0110U);
+    EXPECT_EQ(LineBytes(1000 * 128 + 64, 32).whole_sectors(), 0b0100U);
+    EXPECT_EQ(LineBytes(96, 64).whole_sectors(), 0b1001U) << "of the next line the same bytes";
+    EXPECT_EQ(LineBytes(31, 66).count(), 66U);
+    EXPECT_EQ(LineBytes::of_sectors(0b1010).whole_sectors(), 0b1010U);
 }
 
 TEST(PartialStores, ToNeighbouringLinesAreFilledInTheTimeOfAStream) {

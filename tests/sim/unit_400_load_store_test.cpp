@@ -62,6 +62,21 @@ TEST_F(LoadStore402, TransactionsOfADivergedLoadLeaveOneAfterTheOther) {
     EXPECT_EQ(times.warp_free, 131) << "the warp waits until its last transaction has left";
 }
 
+TEST(Coalescer, CountsAByteOfSeveralThreadsOnce) {
+    machine::Machine machine;
+    machine.paths["global"].caches.set({"l2"});
+    machine.caches["l2"].scope.set("gpu");
+    machine.caches["l2"].line.set(128);
+    machine.caches["l2"].sector.set(32);
+    Coalescer coalescer(machine, "global");
+    std::array<std::uint64_t, 32> addresses{};
+    for (std::size_t lane = 0; lane < 32; ++lane) addresses[lane] = 0x1000 + 4 * (lane % 4);
+    const auto& segments = coalescer.merge(addresses, ~0U, 4);
+    ASSERT_EQ(segments.size(), 1U);
+    EXPECT_TRUE(segments[0].partial) << "32 threads write 16 bytes of a sector";
+    EXPECT_EQ(segments[0].touched.count(), 16U);
+}
+
 using LoadStore403 = LoadStoreOfGt200;
 TEST_F(LoadStore403, TransactionsOfOneInstructionShareItsRequestNumber) {
     (void)sm.access({}, 100, 0x1000, 256);

@@ -4,6 +4,7 @@
 #include "costs/atomic_units.hpp"
 #include "costs/block_room.hpp"
 #include "costs/constant_operands.hpp"
+#include "costs/partial_stores.hpp"
 #include "costs/register_ports.hpp"
 #include "costs/stalls.hpp"
 
@@ -76,7 +77,7 @@ struct TouchedLine {
     bool again = false;         ///< an earlier pass of the atomic touched the line
     bool lone = false;          ///< one thread takes part in this pass of the atomic
     std::uint8_t asked = 0;     ///< bytes that the threads of this pass ask for
-    std::uint32_t words = ~0U;  ///< that a store writes where it is partial, as bits
+    costs::LineBytes written = costs::LineBytes::all();  ///< by a store that is partial
 };
 
 /// The most bytes that a constant bank can have, of which a launch writes bank 0.

@@ -344,7 +344,7 @@ void Recorder::add_global(WarpAccess& to) {
         const auto found = std::ranges::find(lines, segment.address / kTouchedLineBytes, &TouchedLine::line);
         if (found == lines.end()) continue;
         found->partial = true;
-        found->words = segment.words;
+        found->written = segment.touched;
     }
 }
 

@@ -19,6 +19,9 @@ struct Askers {
 /// requests. Half of the SMs ask before the replayed one does.
 class GpuServer {
 public:
+    /// `long_services`: to serve the requests of all SMs takes several slots of the calendar, however small they are.
+    explicit GpuServer(bool long_services = false) : calendar_(kSlots, long_services) {}
+
     /// When the replayed SM's part of a request begins to be served, which arrives at `now`. To serve the requests of
     /// all SMs takes `cycles`.
     double take(double now, double cycles, const Askers& askers);
@@ -35,7 +38,7 @@ private:
     /// apart make no steadier flow.
     static constexpr double kMostApart = kSlots * costs::Calendar::kSlot / 8;
 
-    costs::Calendar calendar_{kSlots};
+    costs::Calendar calendar_;
     double busy_ = 0, served_until_ = 0;
 };
 

@@ -19,6 +19,10 @@ double bytes_of(std::uint32_t sectors) {
     return static_cast<double>(std::popcount(sectors)) * launch::kTouchedSectorBytes;
 }
 
+costs::LineBytes written_by(const launch::TouchedLine& store) {
+    return store.partial ? store.written : costs::LineBytes::of_sectors(store.sectors);
+}
+
 }  // namespace
 
 SmMemory::SmMemory(const SmRates& rates, const Shares& shares, double partial_store, Timeline& timeline)
@@ -107,9 +111,12 @@ double SmMemory::through(Server& port, GpuServer& share, const Bandwidth& bandwi
     return start;
 }
 
-double SmMemory::at_share(GpuServer& share, double now, double cycles, double sms) const {
-    const double apart = std::max(apart_, rates_.sm_spread * (now - shares_.first_start));
-    return share.take(now, cycles * scale_, {sms, apart, shares_.slowest});
+Askers SmMemory::askers(double now, double sms) const {
+    // SMs drift apart while they wait for what they share, and not while they compute.
+    double busy = 0;
+    for (const GpuServer* share : all_shares()) busy = std::max(busy, share->busy());
+    const double waited = std::min(now - shares_.first_start, busy);
+    return {.sms = sms, .apart = std::max(apart_, rates_.sm_spread * waited)};
 }
 
 Arrival SmMemory::load_missing(const SharedLine& shared, std::uint32_t missing, std::uint32_t prefetched, double now,
@@ -229,7 +236,7 @@ double SmMemory::store(const launch::TouchedLine& line, double now) {
         global && scale_ > 0 ? waiting_stores_.left(line.line, line.sectors, now) : line.sectors;
     // What joins a waiting store may complete its sectors.
     if (sectors != line.sectors && partial_lines_.knows(line.line))
-        (void)partial_lines_.store(line.line, line.sectors & ~sectors, line.words);
+        (void)partial_lines_.store(line.line, line.sectors & ~sectors, written_by(line));
     if (sectors == 0) return now;
     const double bytes = bytes_of(sectors);
     timeline_.l2_written_bytes += bytes;
@@ -238,7 +245,8 @@ double SmMemory::store(const launch::TouchedLine& line, double now) {
     if (global) waiting_stores_.add(line.line, sectors, start);
     stores_passed_ = std::max(stores_passed_, start);
     write_back(bytes, start);
-    if (global && line.partial && rates_.partial_stores.kept_lines > 0) fill_partial(line, sectors, start);
+    if (global && rates_.partial_stores.kept_lines > 0 && (line.partial || partial_lines_.knows(line.line)))
+        fill_partial(line, sectors, start);
     if (rates_.l1_keeps_stores) keep_stored(line, now);
     return behind_fill(line, start);
 }
@@ -251,7 +259,7 @@ void SmMemory::fill_partial(const launch::TouchedLine& line, std::uint32_t secto
                                 [&](std::uint64_t granule) { return l2_.find(granule) != nullptr; }))
             return;
     }
-    const costs::FilledLine filled = partial_lines_.store(line.line, sectors, line.words);
+    const costs::FilledLine filled = partial_lines_.store(line.line, sectors, written_by(line));
     if (filled.sectors == 0) return;
     timeline_.dram_read_bytes += bytes_of(filled.sectors);
     timeline_.dram_written_bytes += bytes_of(filled.sectors);

@@ -43,6 +43,8 @@ public:
         later_wave_ = true;
         apart_ = apart;
     }
+    /// Who asks for what `sms` SMs share when this SM does at `now`.
+    [[nodiscard]] Askers askers(double now, double sms) const;
     /// When the last store has left the SM and has passed through the L2.
     [[nodiscard]] double stores_end() const {
         return std::max({stores_.free, store_share_.served_until(), stores_passed_});
@@ -50,8 +52,7 @@ public:
     /// When what all SMs share has served all that this SM has asked for so far.
     [[nodiscard]] double shares_end() const {
         double end = 0;
-        for (const GpuServer* share :
-             {&load_share_, &gpc_share_, &store_share_, &atomic_share_, &fabric_share_, &dram_})
+        for (const GpuServer* share : all_shares())
             end = std::max(end, share->served_until());
         return end;
     }
@@ -64,8 +65,15 @@ public:
     [[nodiscard]] Utilisation used() const;
 
 private:
+    [[nodiscard]] std::array<const GpuServer*, 6> all_shares() const {
+        return {&load_share_, &gpc_share_, &store_share_, &atomic_share_, &fabric_share_, &dram_};
+    }
     /// When a bandwidth that `sms` SMs share serves this SM's part of a request. `cycles` are for all of them.
-    double at_share(GpuServer& share, double now, double cycles, double sms) const;
+    double at_share(GpuServer& share, double now, double cycles, double sms) const {
+        Askers all = askers(now, sms);
+        all.slower = shares_.slowest;
+        return share.take(now, cycles * scale_, all);
+    }
     double at_share(GpuServer& share, double now, double cycles) const {
         return at_share(share, now, cycles, shares_.active_sms);
     }

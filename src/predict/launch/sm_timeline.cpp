@@ -95,10 +95,7 @@ private:
     void start_block(double now) {
         look_for_interruption();
         const auto index = static_cast<std::uint32_t>(next_block_++);
-        if (next_block_ > resident_) {
-            apart_ = steps_.after(wave_of(index));
-            memory_.start_later_wave(apart_);
-        }
+        if (next_block_ > resident_) memory_.start_later_wave(steps_.after(wave_of(index)));
         if (next_block_ > first_last_) {
             shares_.active_sms = shares_.active_at_end;
             shares_.gpc_sms = std::min(shares_.gpc_sms, std::ceil(shares_.active_at_end / rates_.gpcs));
@@ -108,7 +105,7 @@ private:
         const double interval = rates_.block_interval * shares_.active_sms;
         const bool first = next_block_ <= resident_;
         const double start =
-            !rates_.counts_ends ? starts_.take(now, interval * scale_, askers())
+            !rates_.counts_ends ? starts_.take(now, interval * scale_, memory_.askers(now, shares_.active_sms))
             : first             ? first_starts_.take(shares_.first_start, rates_.next_interval * scale_)
                                 : now;
         room_.start_block();
@@ -156,8 +153,6 @@ private:
         }
     }
 
-    [[nodiscard]] Askers askers() const { return {shares_.active_sms, apart_}; }
-
     /// Waves before the block; in the mean of those that it stands for, where it stands for later ones.
     [[nodiscard]] double wave_of(std::size_t block) const {
         const double number = block < shares_.stands_from ? static_cast<double>(block) : shares_.stands_for;
@@ -167,7 +162,8 @@ private:
     /// When a block that ends at `now` counts as ended. One block of each SM ends at about the same time.
     double count_end(double now) {
         if (!rates_.counts_ends) return now;
-        const double counted = starts_.take(now, rates_.block_interval * shares_.active_sms * scale_, askers());
+        const double cycles = rates_.block_interval * shares_.active_sms;
+        const double counted = starts_.take(now, cycles * scale_, memory_.askers(now, shares_.active_sms));
         timeline_.cycles = std::max(timeline_.cycles, counted);
         return counted;
     }
@@ -569,9 +565,8 @@ private:
     Server bulk_;                   ///< the unit of bulk copies
     std::array<Server, 4> stages_;  ///< by launch::Stage
     Server first_starts_;  ///< of blocks on an empty GPU
-    GpuServer starts_;     ///< of blocks, or ends that count
+    GpuServer starts_{true};  ///< of blocks, or ends that count
     StepsApart steps_;
-    double apart_ = 0;  ///< cycles by which SMs are out of step
     std::vector<ReplayedBlock> blocks_;
     std::vector<ReplayedWarp> warps_;
     std::optional<Next> preferred_;  ///< a warp that issues before those in the queue

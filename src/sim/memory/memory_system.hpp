@@ -30,6 +30,7 @@
 
 #include "costs/arrival.hpp"
 #include "costs/atomic_units.hpp"
+#include "costs/partial_stores.hpp"
 #include "machine/machine.hpp"
 #include "sim/memory/counters.hpp"
 #include "sim/memory/noise.hpp"
@@ -67,7 +68,8 @@ struct Transaction {
     std::uint32_t prefetched = 0;
     std::uint32_t touched = 0;  ///< bytes that a store or an atomic writes, in whole pieces of 32 bytes; 0: all
     bool partial = false;       ///< a store that writes only a part of these
-    std::uint32_t words = ~0U;  ///< of the 128 bytes of `address` that a store writes, as bits
+    /// Of the 128 bytes of `address`, those that a store writes.
+    costs::LineBytes written = costs::LineBytes::all();
     std::uint32_t asked = 0;    ///< bytes that the threads of an atomic ask for; 0: all
     bool lone = false;          ///< an atomic of one thread
     std::uint64_t pieces = ~std::uint64_t{0};  ///< of 32 bytes from `address` on that an atomic touches, as bits

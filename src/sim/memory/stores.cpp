@@ -22,6 +22,10 @@ std::uint32_t sectors_of_line(const Transaction& transaction) {
     return static_cast<std::uint32_t>(transaction.pieces << first & ((1U << kSectors) - 1));
 }
 
+costs::LineBytes written_by(const Transaction& store) {
+    return store.partial ? store.written : costs::LineBytes::of_sectors(sectors_of_line(store));
+}
+
 }  // namespace
 
 double MemoryModel::write_to_dram(std::uint64_t physical, std::uint64_t bytes, Time now) {
@@ -104,8 +108,9 @@ Time MemoryModel::store(TransactionState& state, const Range& range, Time now) {
     }
     if (fabric_cycles_per_byte_ > 0)
         waited = std::max(waited, fabric_.reserve(now, static_cast<double>(touched) * fabric_cycles_per_byte_) - now);
-    const bool partial = tracked && t.partial && partial_stores_.kept_lines > 0 && depth < state.path.caches.size() &&
-                         (partial_lines_.knows(line) || !is_resident(*state.path.caches[depth], at, range.bytes));
+    const bool partial =
+        tracked && partial_stores_.kept_lines > 0 && depth < state.path.caches.size() &&
+        (partial_lines_.knows(line) || (t.partial && !is_resident(*state.path.caches[depth], at, range.bytes)));
     for (; depth < state.path.caches.size() && !kept; ++depth)
         kept = write_to_cache(*state.path.caches[depth], state.path.caches[depth]->allocates_stores, 0, at, range.bytes,
                               waited, now);
@@ -127,12 +132,12 @@ std::uint32_t MemoryModel::leaving_sectors(const Transaction& transaction, std::
     const std::uint32_t left = store_queues_[transaction.sm].left(line, sectors, now);
     // What joins a waiting store may complete its sectors.
     if (left != sectors && partial_lines_.knows(line))
-        (void)partial_lines_.store(line, sectors & ~left, transaction.words);
+        (void)partial_lines_.store(line, sectors & ~left, written_by(transaction));
     return left;
 }
 
 double MemoryModel::fill_partial(const Transaction& transaction, std::uint64_t line, Time now) {
-    const costs::FilledLine filled = partial_lines_.store(line, sectors_of_line(transaction), transaction.words);
+    const costs::FilledLine filled = partial_lines_.store(line, sectors_of_line(transaction), written_by(transaction));
     if (filled.sectors == 0) return 0;
     dram_bytes_ += 2 * static_cast<std::uint64_t>(std::popcount(filled.sectors)) * costs::kStoredSector;
     const std::uint64_t at = filled.line * costs::kStoredLine;

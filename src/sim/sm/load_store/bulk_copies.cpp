@@ -30,6 +30,7 @@ Transaction transaction_of(Transfer::Kind kind, std::uint64_t address, std::uint
             .kind = access_of(kind),
             .hint = CacheHint::l2_only,
             .partial = bytes < end - first,
+            .written = {address, bytes},
             .asked = static_cast<std::uint32_t>(bytes),
             .pieces = (std::uint64_t{1} << sectors) - 1};
 }

@@ -1,5 +1,4 @@
 #include "sim/sm/load_store/coalescer.hpp"
-#include "costs/partial_stores.hpp"
 #include "machine/cache_scope.hpp"
 
 #include <algorithm>
@@ -19,6 +18,7 @@ const machine::Cache* cache_of(const machine::Machine& machine, const std::strin
 }
 
 constexpr std::uint32_t kMaskBits = 64;
+constexpr std::uint32_t kLineShift = std::countr_zero(costs::kStoredLine);
 
 /// The pieces of a line's mask that lie in `bytes` bytes from `begin` on.
 std::uint64_t mask_of(std::uint64_t mask, std::uint32_t begin, std::uint32_t bytes) {
@@ -112,15 +112,13 @@ void Coalescer::touch(std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t base = begin >> line_shift_ << line_shift_;
     auto line = std::find_if(lines_.rbegin(), lines_.rend(), [&](const Line& l) { return l.base == base; });
     if (line == lines_.rend()) {
-        lines_.push_back({base, begin, end, 0, 0, 0});
+        lines_.push_back({base, begin, end, 0, 0, 0, {}});
         line = lines_.rbegin();
     }
     line->low = std::min(line->low, begin);
     line->high = std::max(line->high, end);
     line->bytes += end - begin;
-    const std::uint64_t word = begin / costs::kStoredWord, words = (end - 1) / costs::kStoredWord - word + 1;
-    constexpr std::uint64_t kWords = costs::kStoredLine / costs::kStoredWord;
-    line->words |= words >= kWords ? ~0U : static_cast<std::uint32_t>((std::uint64_t{1} << words) - 1) << word % kWords;
+    line->touched.add({begin, end - begin});
     for (std::uint64_t piece = (begin - base) >> Segment::kPieceShift;
          piece <= (end - 1 - base) >> Segment::kPieceShift; ++piece)
         line->pieces |= std::uint64_t{1} << std::min<std::uint64_t>(piece, 63);
@@ -129,7 +127,10 @@ void Coalescer::touch(std::uint64_t begin, std::uint64_t end) {
 }
 
 void Coalescer::add_runs(const Line& line) {
-    const bool partial = line.bytes < static_cast<std::uint64_t>(std::popcount(line.pieces)) << Segment::kPieceShift;
+    // Several threads may touch the same byte.
+    const std::uint64_t touched =
+        line_shift_ <= kLineShift ? std::min<std::uint64_t>(line.bytes, line.touched.count()) : line.bytes;
+    const bool partial = touched < static_cast<std::uint64_t>(std::popcount(line.pieces)) << Segment::kPieceShift;
     for (std::uint32_t sectors = line.sectors; sectors != 0;) {
         const auto first = static_cast<std::uint32_t>(std::countr_zero(sectors));
         const auto count = static_cast<std::uint32_t>(std::countr_one(sectors >> first));
@@ -138,7 +139,7 @@ void Coalescer::add_runs(const Line& line) {
         // Where a line has several runs, each has its part of the threads' bytes by its pieces.
         const auto asked = line.bytes * pieces / static_cast<std::uint64_t>(std::popcount(line.pieces));
         segments_.push_back({line.base + begin, bytes, pieces, partial, static_cast<std::uint32_t>(asked),
-                             mask_of(line.pieces, begin, bytes), line.words});
+                             mask_of(line.pieces, begin, bytes), line.touched});
         sectors &= ~static_cast<std::uint32_t>(((std::uint64_t{1} << count) - 1) << first);
     }
 }

@@ -1,6 +1,7 @@
 // Coalescing: merges the addresses of a warp into memory transactions.
 #pragma once
 
+#include "costs/partial_stores.hpp"
 #include "machine/machine.hpp"
 
 #include <array>
@@ -18,7 +19,8 @@ struct Segment {
     bool partial = false;       ///< the threads touch only a part of these
     std::uint32_t asked = 0;    ///< bytes that the threads touch, counted for each thread
     std::uint64_t mask = 1;     ///< the touched pieces, from `address` on
-    std::uint32_t words = ~0U;  ///< touched words of the 128 bytes that `address` lies in, as bits
+    /// Touched bytes of the 128 that `address` lies in.
+    costs::LineBytes touched = costs::LineBytes::all();
 
     static constexpr int kPieceShift = 5;
     static constexpr std::uint32_t kPieceBytes = 1U << kPieceShift;  ///< what DRAM and caches keep track of
@@ -50,7 +52,7 @@ private:
         std::uint32_t sectors = 0;  ///< touched
         std::uint64_t pieces = 0;   ///< touched, of Segment::kPieceBytes; of large lines the first 64
         std::uint64_t bytes = 0;    ///< touched, counted for each thread
-        std::uint32_t words = 0;    ///< touched, of 128 bytes; of larger lines all of these together
+        costs::LineBytes touched;   ///< of 128 bytes; of larger lines all of these together
     };
     Coalescer() = default;
     void use_cache(const machine::Cache& cache);

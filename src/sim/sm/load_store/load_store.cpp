@@ -82,7 +82,7 @@ void send(LoadStoreUnit& unit, Departures& leaving, const Segment& segment, Acce
     transaction.partial = segment.partial;
     transaction.asked = segment.asked;
     transaction.pieces = segment.mask;
-    transaction.words = segment.words;
+    transaction.written = segment.touched;
     const std::size_t i = leaving.count++;
     const double first = leaving.first;
     const double after =
