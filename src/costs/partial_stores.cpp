@@ -46,13 +46,21 @@ std::uint32_t LineBytes::whole_sectors() const {
 
 PartialStores partial_stores_of(const machine::Machine& machine) {
     PartialStores spec;
-    if (const auto stores = machine.accesses.find("l2_store"); stores != machine.accesses.end())
+    if (const auto stores = machine.accesses.find("l2_store"); stores != machine.accesses.end()) {
         spec.merged_lines = static_cast<std::size_t>(stores->second.merged_lines.value_or(0));
+        spec.request = static_cast<double>(stores->second.request_bytes.value_or(0));
+    }
     if (const auto* const cache = machine::shared_cache(machine, "global"); cache != nullptr)
         spec.kept_lines = static_cast<double>(cache->partial_capacity.value_or(0)) / kStoredLine;
-    spec.scattered_read = static_cast<double>(machine.memory.fetch_bytes.value_or(0));
-    spec.scattered_write = static_cast<double>(machine.memory.scattered_write_bytes.value_or(0));
+    spec.scattered = scattered_spec_of(machine);
     return spec;
+}
+
+double stored_bytes(const PartialStores& spec, double cost, const StoredPart& part) {
+    constexpr auto kLine = static_cast<double>(kStoredLine);
+    const double whole = spec.request + kLine, own = part.bytes + (part.joins ? 0 : spec.request);
+    if (!part.partial) return own * kLine / whole;
+    return (spec.kept_lines > 0 ? own + (cost - 1) * whole : own * cost) * kLine / whole;
 }
 
 std::uint32_t StoreQueue::left(std::uint64_t line, std::uint32_t sectors, double now) {
@@ -63,6 +71,12 @@ std::uint32_t StoreQueue::left(std::uint64_t line, std::uint32_t sectors, double
         sectors &= ~both;
     }
     return sectors;
+}
+
+bool StoreQueue::has(std::uint64_t line, double now) const {
+    return last_ > now && std::ranges::any_of(waiting_, [&](const Waiting& other) {
+               return other.line == line && other.leaves > now;
+           });
 }
 
 void StoreQueue::add(std::uint64_t line, std::uint32_t sectors, double leaves) {
@@ -77,26 +91,28 @@ FilledLine PartialLines::store(std::uint64_t line, std::uint32_t sectors, const 
     Partial& partial = known->second;
     if (!first) order_.erase(partial.place);
     partial.sectors |= sectors;
+    partial.stored += static_cast<std::uint32_t>(std::popcount(sectors));
     partial.bytes.add(bytes);
     if ((partial.sectors & ~partial.bytes.whole_sectors()) == 0) {
         partial_.erase(known);
         return {};
     }
     partial.place = order_.insert(order_.end(), line);
-    if (static_cast<double>(partial_.size()) <= lines_) return {};
-    const auto oldest = partial_.find(order_.front());
-    FilledLine filled{.line = oldest->first,  // whole sectors of it need nothing
-                      .sectors = oldest->second.sectors & ~oldest->second.bytes.whole_sectors()};
-    partial_.erase(oldest);
-    order_.pop_front();
-    const std::uint64_t row = filled.line * kStoredLine / kRow;
-    std::uint64_t& recent = recent_[row % kRecent];
-    filled.read = filled.written = static_cast<double>(std::popcount(filled.sectors) * kStoredSector);
-    if (recent != row + 1) {
-        filled.read = std::max(filled.read, spec_.scattered_read);
-        filled.written = std::max(filled.written, spec_.scattered_write);
-    }
-    recent = row + 1;
+    return static_cast<double>(partial_.size()) <= lines_ ? FilledLine{} : take(order_.front());
+}
+
+FilledLine PartialLines::take(std::uint64_t line) {
+    const auto known = partial_.find(line);
+    if (known == partial_.end()) return {};
+    FilledLine filled{.line = line,  // whole sectors of it need nothing
+                      .sectors = known->second.sectors & ~known->second.bytes.whole_sectors(),
+                      .stored = known->second.stored};
+    order_.erase(known->second.place);
+    partial_.erase(known);
+    const std::uint64_t address = line * kStoredLine;
+    const auto open = static_cast<double>(std::popcount(filled.sectors) * kStoredSector);
+    filled.read = reads_.read(address, open);
+    filled.written = writes_.write(address, open);
     return filled;
 }
 

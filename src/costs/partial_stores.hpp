@@ -1,6 +1,7 @@
 // Stores that write sectors in part: which of them leave an SM together, and which lines memory has to fill up.
 #pragma once
 
+#include "costs/scattered_accesses.hpp"
 #include "machine/machine.hpp"
 
 #include <array>
@@ -44,17 +45,21 @@ private:
 struct PartialStores {
     std::size_t merged_lines = 0;  ///< stores of an SM that wait to leave it, and that later ones can join
     double kept_lines = 0;         ///< lines written in part that the last cache keeps
-    /// Bytes of a stream in whose time memory reads and writes a sector far from others.
-    double scattered_read = 0, scattered_write = 0;
+    double request = 0;            ///< bytes of a stream of lines in whose time the head of a request passes
+    ScatteredSpec scattered;
 };
 [[nodiscard]] PartialStores partial_stores_of(const machine::Machine& machine);
 
-/// Bytes of whole sectors in whose time the last cache takes `bytes` of sectors of one line that are written in part.
-/// `cost` is accesses.*.partial_cost. Where memory's part is described, it is that of a whole line, and what it adds is
-/// the same for each request.
-[[nodiscard]] inline double partial_bytes(const PartialStores& spec, double cost, double bytes) {
-    return spec.kept_lines > 0 ? bytes + (cost - 1) * static_cast<double>(kStoredLine) : bytes * cost;
-}
+/// Sectors of one line that a store brings to the last cache.
+struct StoredPart {
+    double bytes = 0;
+    bool partial = false;  ///< the store writes a part of these sectors
+    bool joins = false;    ///< a store to the same line waits to leave the SM, and takes these sectors along
+};
+
+/// Bytes of whole lines in whose time the last cache takes a part of one. `cost` is accesses.*.partial_cost. Where
+/// memory's part is described, it is that of a whole line, and what it adds is the same for each request.
+[[nodiscard]] double stored_bytes(const PartialStores& spec, double cost, const StoredPart& part);
 
 /// Stores of one SM that wait to leave it. A store to a line that waits goes with it.
 class StoreQueue {
@@ -63,6 +68,8 @@ public:
 
     /// The sectors of a store, as bits, that go with no store that still waits at `now`.
     [[nodiscard]] std::uint32_t left(std::uint64_t line, std::uint32_t sectors, double now);
+    /// Whether a store to the line waits.
+    [[nodiscard]] bool has(std::uint64_t line, double now) const;
     void add(std::uint64_t line, std::uint32_t sectors, double leaves);
 
 private:
@@ -80,6 +87,7 @@ private:
 struct FilledLine {
     std::uint64_t line = 0;
     std::uint32_t sectors = 0;  ///< as bits; 0: none
+    std::uint32_t stored = 0;   ///< sectors of the line, counted for each store that wrote them
     /// Bytes of a stream in whose time memory reads and writes it.
     double read = 0, written = 0;
 };
@@ -88,30 +96,27 @@ struct FilledLine {
 class PartialLines {
 public:
     /// `lines` of them are kept.
-    PartialLines(const PartialStores& spec, double lines) : spec_(spec), lines_(lines), recent_(kRecent) {}
+    PartialLines(const PartialStores& spec, double lines)
+        : lines_(lines), reads_(spec.scattered), writes_(spec.scattered) {}
 
     /// A store wrote these bytes of a line, which lie in `sectors`. A store of whole sectors matters to a line that
     /// another one has written in part.
     [[nodiscard]] FilledLine store(std::uint64_t line, std::uint32_t sectors, const LineBytes& bytes);
+    /// The last cache gives the line up. Returns what memory fills up.
+    [[nodiscard]] FilledLine take(std::uint64_t line);
     /// Whether it was written in part.
     [[nodiscard]] bool knows(std::uint64_t line) const { return partial_.contains(line); }
 
 private:
-    /// Bytes of the row of a channel of HBM. Memory reads and writes neighbouring lines of it in the time of a stream.
-    static constexpr std::uint64_t kRow = 1024;
-    /// Rows that it remembers. With fewer of them, streams of many SMs would look scattered.
-    static constexpr std::size_t kRecent = 8192;
-
     struct Partial {
-        std::uint32_t sectors = 0;
+        std::uint32_t sectors = 0, stored = 0;
         LineBytes bytes;
         std::list<std::uint64_t>::iterator place;
     };
-    PartialStores spec_;
     double lines_;
     std::unordered_map<std::uint64_t, Partial> partial_;  ///< by line
     std::list<std::uint64_t> order_;                      ///< the one written last at the end
-    std::vector<std::uint64_t> recent_;                   ///< rows, by a part of their number
+    ScatteredAccesses reads_, writes_;                    ///< of memory that fills lines up
 };
 
 }  // namespace gputomo::costs

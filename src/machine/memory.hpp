@@ -107,6 +107,7 @@ struct Memory {
     Integer channel_banks;
     Real bank_cycles;
     Integer fetch_bytes;
+    Integer scattered_read_bytes;
     Integer scattered_write_bytes;
     Integer burst_bytes;
     Real channel_bytes_per_cycle;
@@ -148,9 +149,13 @@ struct Memory {
         visit({.name = "fetch_bytes", .unit = Unit::bytes,
                .doc = "smallest amount that DRAM reads; a smaller request takes the same time (Volkov 2016, 6.7)",
                .internal = "only the throughput of divergent loads shows it, and caches hide that"}, self.fetch_bytes);
+        visit({.name = "scattered_read_bytes", .unit = Unit::bytes,
+               .doc = "bytes that are streamed while a part of a line is read that lies far from others; a missing "
+                      "value means the part's own",
+               .internal = "no experiment times it yet"}, self.scattered_read_bytes);
         visit({.name = "scattered_write_bytes", .unit = Unit::bytes,
-               .doc = "bytes that are streamed while a sector far from others is written; a missing value means the "
-                      "sector's own",
+               .doc = "bytes that are streamed while a part of a line is written that lies far from others; a missing "
+                      "value means the part's own",
                .internal = "no experiment times it yet"}, self.scattered_write_bytes);
         visit({.name = "burst_bytes", .unit = Unit::bytes,
                .doc = "consecutive bytes in one channel; the next bytes lie in the next channel",
@@ -217,6 +222,7 @@ struct Memory {
 /// "l2_atomic_swap" (compare and swap) have the times of others.
 struct Access {
     Real partial_cost;
+    Integer request_bytes;
     Integer merged_lines;
     Real sm_bytes_per_cycle;
     Integer sm_bytes_in_flight;
@@ -236,6 +242,10 @@ struct Access {
                       "value means 1. Where caches.*.partial_capacity is described, fewer sectors of a line take as "
                       "much longer as all of them do",
                .internal = "no experiment times it yet"}, self.partial_cost);
+        visit({.name = "request_bytes", .unit = Unit::bytes,
+               .doc = "the head of a request to the last cache, in bytes of data that pass in its time; a missing "
+                      "value means 0",
+               .internal = "no experiment times it yet"}, self.request_bytes);
         visit({.name = "merged_lines", .unit = Unit::count,
                .doc = "stores to lines that wait to leave an SM, and that later ones to the same lines join; a missing "
                       "value means 0",

@@ -1,5 +1,5 @@
 // Replays of one SM whose cycles can be counted by hand.
-#include "predict/launch/sm_timeline.hpp"
+#include "replay_kernel.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,62 +8,6 @@ namespace gputomo::predict {
 namespace {
 
 using ::testing::DoubleEq;
-
-constexpr double kL1 = 30, kL2 = 200, kMemory = 600;
-
-SmRates rates() {
-    SmRates rates;
-    rates.sms = 4;
-    rates.schedulers = 2;
-    rates.l1_bytes = 1 << 16;
-    rates.l1_latency = kL1;
-    rates.l2_latency = kL2;
-    rates.memory_latency = kMemory;
-    rates.memory_bandwidth = rates.memory_peak = 64;
-    rates.barrier_latency = 10;
-    rates.block_replacement = 100;
-    return rates;
-}
-
-const Shares kAlone{.active_sms = 1, .first_of_gpu = 1, .l2_bytes = 1 << 20, .written_back = 0};
-
-/// A kernel of these instructions, which each warp of each block executes once in order.
-struct Kernel {
-    launch::LaunchProfile profile;
-    std::vector<launch::BlockTrace> blocks;
-
-    Kernel(std::vector<launch::ProfiledStep> steps, std::size_t count, std::size_t warps) {
-        profile.steps = std::move(steps);
-        profile.resident_blocks = 1;
-        for (std::size_t i = 0; i < count; ++i) {
-            launch::BlockTrace& block = blocks.emplace_back();
-            block.block = i;
-            block.warps.resize(warps);
-            for (auto& warp : block.warps)
-                for (std::uint32_t s = 0; s < profile.steps.size(); ++s) warp.push_back({.step = s});
-        }
-    }
-    /// Step number `step` of each warp loads or stores a line of its own.
-    void touch(std::uint32_t step, launch::AccessKind kind, std::uint64_t apart = 1) {
-        std::uint64_t line = 1000;
-        for (auto& block : blocks)
-            for (auto& warp : block.warps) {
-                warp[step].access = static_cast<std::uint32_t>(block.accesses.size());
-                block.accesses.push_back({.first = static_cast<std::uint32_t>(block.lines.size()),
-                                          .lines = 1,
-                                          .kind = kind,
-                                          .stage_cycles = 1});
-                block.lines.push_back({line, 0xF});
-                line += apart;
-            }
-    }
-    [[nodiscard]] Timeline run(const SmRates& of = rates(), const Shares& shares = kAlone) const {
-        return replay_sm(profile, of, shares, blocks);
-    }
-};
-
-const launch::ProfiledStep kLoad{.kind = launch::StepKind::global, .stall = 2, .written = 0};
-const launch::ProfiledStep kUse{.stall = 4, .waits = 1};
 
 TEST(SmTimeline, InstructionsIssueWhenStallCountsAllow) {
     EXPECT_THAT(Kernel({{.stall = 4}, {.stall = 2}, {.stall = 1}}, 1, 1).run().cycles, DoubleEq(4 + 2));
@@ -402,22 +346,6 @@ TEST(SmTimeline, SmsThatHaveDriftedApartWaitLessForEachOther) {
     const Timeline last = kernel.run(drifting, slowest);
     EXPECT_DOUBLE_EQ(last.busy.at(kDram), apart.busy.at(kDram)) << "it moves as many bytes";
     EXPECT_GE(last.cycles, 1.1 * apart.busy.at(kDram));
-}
-
-TEST(SmTimeline, SmsThatComputeDoNotDriftApart) {
-    // The blocks read 16 lines, compute for a long time, and read as much again, each time for 640 cycles of the memory.
-    std::vector<launch::ProfiledStep> steps{kLoad, kUse};
-    for (int i = 0; i < 1000; ++i) steps.push_back({.stall = 100});
-    steps.insert(steps.end(), {kLoad, kUse});
-    Kernel kernel(std::move(steps), 1, 16);
-    kernel.touch(0, launch::AccessKind::load);
-    kernel.touch(1002, launch::AccessKind::load);
-    SmRates drifting = rates();
-    const Shares shares{.active_sms = 20, .first_of_gpu = 1, .l2_bytes = 1 << 20};
-    const double together = kernel.run(drifting, shares).cycles;
-    drifting.sm_spread = 0.25;
-    EXPECT_NEAR(kernel.run(drifting, shares).cycles, together, 0.25 * 2 * 640);
-    EXPECT_GT(together, 100'000);
 }
 
 TEST(SmTimeline, PrefetchedBlockIsReadAtAMiss) {

@@ -27,15 +27,15 @@ TEST(PartialStores, JoinTheLastOnesOnly) {
 }
 
 TEST(PartialStores, LeaveLinesOfWhichTheOldestIsFilledUp) {
-    PartialLines lines({.scattered_read = 90, .scattered_write = 168}, 2);
+    PartialLines lines({.scattered = {.read = 120, .write = 158}}, 2);
     EXPECT_EQ(lines.store(0, kFirstSector, kFirstWord).sectors, 0U);
     EXPECT_EQ(lines.store(100, kFirstSector, kFirstWord).sectors, 0U);
     EXPECT_EQ(lines.store(0, kFirstSector, LineBytes(4, 4)).sectors, 0U) << "it is the newest one again";
     const auto filled = lines.store(200, kFirstSector, kFirstWord);
     EXPECT_EQ(filled.line, 100U);
     EXPECT_EQ(filled.sectors, kFirstSector);
-    EXPECT_EQ(filled.read, 90);
-    EXPECT_EQ(filled.written, 168);
+    EXPECT_EQ(filled.read, 120);
+    EXPECT_EQ(filled.written, 158);
     EXPECT_FALSE(lines.knows(100));
 }
 
@@ -72,11 +72,39 @@ TEST(LineBytes, BeginAnywhereInALine) {
     EXPECT_EQ(LineBytes::of_sectors(0b1010).whole_sectors(), 0b1010U);
 }
 
-TEST(PartialStores, ToNeighbouringLinesAreFilledInTheTimeOfAStream) {
-    PartialLines lines({.scattered_read = 90, .scattered_write = 168}, 0);
+TEST(PartialStores, ToNeighbouringLinesAreFilledInLessTime) {
+    PartialLines lines({.scattered = {.read = 120, .write = 158}}, 0);
     EXPECT_EQ(lines.store(0, kWholeLine, kFirstWord).read, 128);
-    EXPECT_EQ(lines.store(1, kFirstSector, kFirstWord).read, 32) << "of the same row";
-    EXPECT_EQ(lines.store(8, kFirstSector, kFirstWord).written, 168) << "of another row";
+    EXPECT_EQ(lines.store(100, kFirstSector, kFirstWord).read, 120);
+    EXPECT_EQ(lines.store(101, kFirstSector, kFirstWord).read, 64) << "near";
+    EXPECT_EQ(lines.store(104, kFirstSector, kFirstWord).written, 158) << "far";
+}
+
+TEST(PartialStores, GiveUpTheLinesThatTheCacheDisplaces) {
+    PartialLines lines({}, 10);
+    (void)lines.store(7, 0b11, kFirstWord);
+    EXPECT_EQ(lines.take(8).sectors, 0U);
+    EXPECT_EQ(lines.take(7).sectors, 0b11U);
+    EXPECT_FALSE(lines.knows(7));
+}
+
+TEST(PartialStores, EachRequestHasAHead) {
+    const PartialStores spec{.kept_lines = 1, .request = 32};
+    const auto taken = [&](const StoredPart& part) { return stored_bytes(spec, 1.5, part); };
+    EXPECT_DOUBLE_EQ(taken({.bytes = 128}), 128);
+    EXPECT_DOUBLE_EQ(taken({.bytes = 32}), 128 * 64 / 160.0);
+    EXPECT_DOUBLE_EQ(taken({.bytes = 32, .joins = true}), 128 * 32 / 160.0) << "four that join are a line without head";
+    EXPECT_DOUBLE_EQ(taken({.bytes = 128, .partial = true}), 1.5 * 128);
+    EXPECT_DOUBLE_EQ(taken({.bytes = 32, .partial = true}), 128 * 64 / 160.0 + 0.5 * 128);
+    EXPECT_DOUBLE_EQ(stored_bytes({}, 2, {.bytes = 32, .partial = true}), 64) << "nothing of it is described";
+}
+
+TEST(PartialStores, JoinALineOfWhichOtherSectorsWait) {
+    StoreQueue queue(2);
+    queue.add(7, kFirstSector, 100);
+    EXPECT_TRUE(queue.has(7, 99));
+    EXPECT_FALSE(queue.has(7, 100));
+    EXPECT_FALSE(queue.has(8, 99));
 }
 
 }  // namespace

@@ -198,6 +198,10 @@ struct LaunchProfile {
     std::string residency_limit;        ///< what limits them
     std::vector<ProfiledUnit> units;
     double partial_store = 1;  ///< time of a sector written in part at the L2, relative to that of a whole one
+    /// Time of memory for a written byte, relative to that of a stream. It is more than 1 where blocks write parts of
+    /// lines that no other block completes.
+    double scattered_writes = 1;
+    bool completed_reads = false;  ///< other blocks read the rest of lines that a block reads in part
     std::vector<ProfiledStep> steps;
     /// Warp instructions by step, mean of a block, and the executed threads among them.
     std::vector<double> executed, threads;

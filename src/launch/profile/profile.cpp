@@ -4,6 +4,7 @@
 #include "launch/profile/dependence.hpp"
 #include "launch/profile/exchange.hpp"
 #include "launch/profile/grid_footprint.hpp"
+#include "launch/profile/parts_of_lines.hpp"
 #include "launch/profile/recorder.hpp"
 #include "launch/profile/resident_profile.hpp"
 #include "launch/profile/saved_memory.hpp"
@@ -256,7 +257,9 @@ private:
         atomics_.add(block, recorder_.atomics());
         const std::array read{&recorder_.loaded(), &recorder_.observed()};
         shared_.add(block, read, recorder_.written());
+        read_lines_.add(recorder_.read(), all_.read);
         all_.read.insert(recorder_.read());
+        written_lines_.add(recorder_.written(), all_.written);
         all_.written.insert(recorder_.written());
         return true;
     }
@@ -442,6 +445,8 @@ private:
         profile_.exchanged = exchange_.share();
         atomics_.fill(profile_);
         profile_.constant_bytes = static_cast<double>(recorder_.constants().size() * kConstantGranule);
+        profile_.scattered_writes = written_lines_.cost_of_writes();
+        profile_.completed_reads = read_lines_.are_completed();
         if (const auto stores = machine_.accesses.find("l2_store"); stores != machine_.accesses.end())
             profile_.partial_store = stores->second.partial_cost.value_or(1);
     }
@@ -585,6 +590,7 @@ private:
     Recorder recorder_;
     std::mt19937_64 random_;
     BlockSectors all_;  ///< of all executed blocks
+    PartsOfLines read_lines_{costs::scattered_spec_of(machine_)}, written_lines_ = read_lines_;
     Exchange exchange_;
     AtomicSectors atomics_;
     SharedSectors shared_;

@@ -2,6 +2,7 @@
 
 #include "launch/profile/atomic_sectors.hpp"
 #include "launch/profile/grid_footprint.hpp"
+#include "launch/profile/parts_of_lines.hpp"
 #include "launch/profile/recorder.hpp"
 #include "launch/profile/rough_clock.hpp"
 #include "launch/profile/saved_memory.hpp"
@@ -70,7 +71,9 @@ public:
             if (!records) busiest_elsewhere_ = sm;
         }
         atomics_.add(block, recorder.atomics());
+        read_lines_.add(recorder.read(), all_.read);
         all_.read.insert(recorder.read());
+        written_lines_.add(recorder.written(), all_.written);
         all_.written.insert(recorder.written());
         if (const auto traced = traces_.find(sm); traced != traces_.end())
             if (const auto place = std::ranges::find(traced->second, block, &BlockTrace::block);
@@ -108,6 +111,8 @@ public:
             profile.sms.push_back(std::move(traces));
             profile.blocks_of_sms.push_back(static_cast<double>(blocks_of_sm_[sm]));
         }
+        profile.scattered_writes = written_lines_.cost_of_writes();
+        profile.completed_reads = read_lines_.are_completed();
         profile.footprint = exact_footprint(all_, sectors_fetched_together(machine_));
         profile.atomic_sectors.clear();
         atomics_.fill(profile);
@@ -132,6 +137,7 @@ private:
     double most_recorded_ = 0, most_elsewhere_ = 0;  ///< instructions of a block, on recorded SMs and on others
     std::uint64_t busiest_elsewhere_ = 0;            ///< SM
     BlockSectors all_;
+    PartsOfLines read_lines_{costs::scattered_spec_of(machine_)}, written_lines_ = read_lines_;
     AtomicSectors atomics_;
 };
 

@@ -217,6 +217,8 @@ private:
                 .write_cost = costs::write_cost_beside(rates_.write_cost, read * (1 - content_.own_share()),
                                                        grid.written * l2.written_back +
                                                            l2.displaced * (grid.read + grid.written)),
+                .scattered = profile_.scattered_writes,
+                .completed_reads = profile_.completed_reads,
                 .atomics = atomics_ ? &*atomics_ : nullptr,
                 .atomic_shares = atomics_ ? atomics_->shares_of(blocks, factor) : AtomicShares{},
                 .content = content_.empty() ? nullptr : &content_};

@@ -35,6 +35,7 @@ SmMemory::SmMemory(const SmRates& rates, const Shares& shares, double partial_st
       l2_(shares.l2_bytes / rates.l2_granule),
       load_(rates.contention),
       waiting_stores_(rates.partial_stores.merged_lines),
+      scattered_reads_(shares.completed_reads ? costs::ScatteredSpec{} : rates.partial_stores.scattered),
       partial_lines_(rates.partial_stores, rates.partial_stores.kept_lines / std::max(1.0, shares.active_sms)),
       atomic_units_(shares.atomic_shares.parts.size()),
       pages_(rates.tlbs.size()) {}
@@ -112,11 +113,7 @@ double SmMemory::through(Server& port, GpuServer& share, const Bandwidth& bandwi
 }
 
 Askers SmMemory::askers(double now, double sms) const {
-    // SMs drift apart while they wait for what they share, and not while they compute.
-    double busy = 0;
-    for (const GpuServer* share : all_shares()) busy = std::max(busy, share->busy());
-    const double waited = std::min(now - shares_.first_start, busy);
-    return {.sms = sms, .apart = std::max(apart_, rates_.sm_spread * waited)};
+    return {.sms = sms, .apart = std::max(apart_, rates_.sm_spread * (now - shares_.first_start))};
 }
 
 Arrival SmMemory::load_missing(const SharedLine& shared, std::uint32_t missing, std::uint32_t prefetched, double now,
@@ -152,13 +149,14 @@ SmMemory::Granules SmMemory::granules_of(const launch::TouchedLine& line, std::u
 /// When granules that the SM requests at `start` have arrived from the L2 or DRAM.
 Arrival SmMemory::from_l2(const Granules& granules, double start, double lag, std::uint32_t prefetched) {
     start = std::max(start, filling_.free);
+    const std::size_t missing = missing_of(granules, prefetched);
     Arrival done{start + rates_.l2_latency, start + rates_.l2_latency + lag};
     for (const std::uint64_t granule : std::span(granules.number).first(granules.count)) {
         if (const double* const arrival = l2_.find(granule)) {
             if (*arrival > start) done.wait_for(on_the_way(granule, *arrival, start, lag));
             continue;
         }
-        const Arrival arrival = fetch(granule, start, lag);
+        const Arrival arrival = fetch(granule, streamed_of(granule, missing), start, lag);
         l2_.insert(granule, arrival.own);
         done.wait_for(arrival);
         fetch_block_of(granule, prefetched, start, lag);
@@ -172,24 +170,40 @@ void SmMemory::fetch_block_of(std::uint64_t granule, std::uint32_t prefetched, d
     const std::uint64_t count = bytes / static_cast<std::uint64_t>(rates_.l2_granule);
     for (std::uint64_t i = 0; i < count; ++i)
         if (const std::uint64_t other = granule / count * count + i; l2_.find(other) == nullptr)
-            l2_.insert(other, fetch(other, now, lag).own);
+            l2_.insert(other, fetch(other, rates_.l2_granule, now, lag).own);
+}
+
+std::size_t SmMemory::missing_of(const Granules& granules, std::uint32_t prefetched) {
+    std::size_t missing = 0;
+    for (const std::uint64_t granule : std::span(granules.number).first(granules.count))
+        missing += l2_.find(granule) == nullptr ? 1 : 0;
+    const auto ahead = static_cast<std::size_t>(prefetched / rates_.l2_granule);
+    return missing > 0 ? std::max(missing, ahead) : 0;
+}
+
+/// Bytes of a stream in whose time DRAM reads a granule, together with others of its line.
+double SmMemory::streamed_of(std::uint64_t granule, std::size_t missing) {
+    const double bytes = rates_.l2_granule * static_cast<double>(missing);
+    const auto address = granule * static_cast<std::uint64_t>(rates_.l2_granule);
+    return scattered_reads_.read(address, bytes) / static_cast<double>(missing);
 }
 
 /// When a granule arrives that is not in this SM's part of the L2: it is read for the first time, or was evicted.
 /// SMs that run the same code request a common granule at about the same time. One of them fetches it from DRAM,
 /// and all wait for it. This SM therefore books only its share of the fetch.
-Arrival SmMemory::fetch(std::uint64_t granule, double now, double lag) {
+Arrival SmMemory::fetch(std::uint64_t granule, double streamed, double now, double lag) {
     const bool again = !seen_.insert(granule);
     const Arrival hit{now + rates_.l2_latency, now + rates_.l2_latency + lag};
     if (!again && shares_.content != nullptr && shares_.content->holds(granule, rates_.l2_granule)) return hit;
     const double share = again ? 1 : shares_.first_of_gpu;
     const double bytes = share * rates_.l2_granule;
     timeline_.dram_read_bytes += bytes;
-    to_dram(bytes * shares_.displaced, now);
-    const double queued = at_share(dram_, now, bytes * shares_.active_sms / rates_.memory_bandwidth);
+    to_dram(bytes * shares_.displaced, shares_.write_cost, now);
+    const double all = share * streamed * shares_.active_sms;
+    const double queued = at_share(dram_, now, all / rates_.memory_bandwidth);
     const auto address = granule * static_cast<std::uint64_t>(rates_.l2_granule);
     const double start = std::max(queued, now + load_.wait(now) * scale_);
-    load_.add(now, bytes * shares_.active_sms);
+    load_.add(now, all);
     fetched_ += share;
     if (later_wave_) {
         // This SM waits for its share of the fetches. Blocks of earlier waves have brought the other granules to the
@@ -240,8 +254,10 @@ double SmMemory::store(const launch::TouchedLine& line, double now) {
     if (sectors == 0) return now;
     const double bytes = bytes_of(sectors);
     timeline_.l2_written_bytes += bytes;
-    const double weight = line.partial ? costs::partial_bytes(rates_.partial_stores, partial_store_, bytes) / bytes : 1;
-    const double start = through_fabric(bytes, through(stores_, store_share_, rates_.stores, bytes, now, weight));
+    const bool joins = global && scale_ > 0 && waiting_stores_.has(line.line, now);
+    const double taken = costs::stored_bytes(rates_.partial_stores, partial_store_, {bytes, line.partial, joins});
+    const double sent = through(stores_, store_share_, rates_.stores, bytes, now, taken / bytes);
+    const double start = through_fabric(bytes, sent);
     if (global) waiting_stores_.add(line.line, sectors, start);
     stores_passed_ = std::max(stores_passed_, start);
     write_back(bytes, start);
@@ -261,11 +277,17 @@ void SmMemory::fill_partial(const launch::TouchedLine& line, std::uint32_t secto
     }
     const costs::FilledLine filled = partial_lines_.store(line.line, sectors, written_by(line));
     if (filled.sectors == 0) return;
-    timeline_.dram_read_bytes += bytes_of(filled.sectors);
-    timeline_.dram_written_bytes += bytes_of(filled.sectors);
-    const double cycles =
-        (filled.read + filled.written * rates_.write_cost) * shares_.active_sms / rates_.memory_bandwidth;
-    (void)at_share(dram_, now, cycles);
+    // Each store has booked its part of what does not stay in the L2 in the end. The rest leaves it now, and is written
+    // beside as many bytes that are read.
+    const double bytes = bytes_of(filled.sectors);
+    const double stored = static_cast<double>(filled.stored) * launch::kTouchedSectorBytes;
+    const double booked = std::min(bytes, stored * shares_.written_back);
+    timeline_.dram_read_bytes += bytes;
+    timeline_.dram_written_bytes += bytes - booked;
+    const double streamed = filled.written + bytes * (rates_.write_cost - 1) -
+                            booked * (shares_.scattered + shares_.write_cost - 1);
+    (void)at_share(dram_, now, filled.read * shares_.active_sms / rates_.memory_bandwidth);
+    write_for(std::max(0.0, streamed) * shares_.active_sms / rates_.memory_bandwidth, now);
     stores_passed_ = std::max(stores_passed_, dram_.served_until());
 }
 
@@ -345,13 +367,17 @@ double SmMemory::atomics_end() const {
 }
 
 void SmMemory::write_back(double bytes, double now) {
-    to_dram(bytes * (shares_.written_back + shares_.stored_once * shares_.displaced), now);
+    to_dram(bytes * shares_.written_back, shares_.scattered + shares_.write_cost - 1, now);
+    to_dram(bytes * shares_.stored_once * shares_.displaced, shares_.write_cost, now);
 }
 
-void SmMemory::to_dram(double written, double now) {
-    if (written == 0) return;
+void SmMemory::to_dram(double written, double cost, double now) {
     timeline_.dram_written_bytes += written;
-    const double cycles = written * shares_.write_cost * shares_.active_sms / rates_.memory_bandwidth;
+    write_for(written * cost * shares_.active_sms / rates_.memory_bandwidth, now);
+}
+
+void SmMemory::write_for(double cycles, double now) {
+    if (cycles <= 0) return;
     written_back_ += cycles;
     (void)at_share(dram_, now, cycles);
 }

@@ -92,7 +92,11 @@ private:
     [[nodiscard]] std::uint64_t granule_of(std::uint64_t sector) const;
     Arrival from_l2(const Granules& granules, double now, double lag, std::uint32_t prefetched = 0);
     void fetch_block_of(std::uint64_t granule, std::uint32_t prefetched, double now, double lag);
-    Arrival fetch(std::uint64_t granule, double now, double lag);
+    [[nodiscard]] double streamed_of(std::uint64_t granule, std::size_t missing);
+    /// `streamed` are the bytes of a stream in whose time DRAM reads it.
+    Arrival fetch(std::uint64_t granule, double streamed, double now, double lag);
+    /// How many granules of the line the L2 has to read; `prefetched` is the block that it reads at a miss.
+    [[nodiscard]] std::size_t missing_of(const Granules& granules, std::uint32_t prefetched);
     /// Data that are on their way since an earlier request, where the twin is `lag` cycles behind.
     [[nodiscard]] Arrival on_the_way(std::uint64_t granule, double arrival, double now, double lag) const;
     /// When DRAM, asked for a line at `now`, has sent it after `latency` cycles to an SM at the mean distance.
@@ -111,7 +115,9 @@ private:
     void occupy_units(double cycles, double now);
     /// What goes to DRAM because these bytes are stored.
     void write_back(double bytes, double now);
-    void to_dram(double written, double now);
+    /// A byte takes `cost` times as long as that of a stream.
+    void to_dram(double written, double cost, double now);
+    void write_for(double cycles, double now);
     /// Cycles for which an access waits until its page can be translated.
     double translation(const launch::TouchedLine& line, double now);
 
@@ -126,6 +132,7 @@ private:
     GpuServer load_share_, gpc_share_, store_share_, atomic_share_, fabric_share_, dram_;
     double stores_passed_ = 0;  ///< when the last store so far has passed the way that it shares with reads
     costs::StoreQueue waiting_stores_;
+    costs::ScatteredAccesses scattered_reads_;
     costs::PartialLines partial_lines_;  ///< this SM's part of them
     Server filling_;                     ///< parts of the L2 that stores to lines on their way from DRAM block
     std::vector<Server> atomic_units_;

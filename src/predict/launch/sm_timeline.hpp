@@ -29,6 +29,8 @@ struct Shares {
     double stored_once = 1;   ///< share of written bytes that are the first of their sector
     double displaced = 0;     ///< bytes of earlier data that go to DRAM for each byte that the launch puts into the L2
     double write_cost = 1;    ///< time of a byte written to DRAM, relative to one that is read
+    double scattered = 1;     ///< the same beside no reads, for bytes of the launch: more where lines are not whole
+    bool completed_reads = false;  ///< other SMs read the rest of a line at about the same time
     const AtomicLoad* atomics = nullptr;  ///< of the grid; nullptr: the description knows no units for atomics
     AtomicShares atomic_shares;           ///< where `atomics` are given
     const L2Content* content = nullptr;   ///< of the L2 when the launch begins; nullptr: nothing

@@ -59,7 +59,12 @@ machine::Refresh refresh_of(const machine::Machine& machine) {
 }
 
 Dram::Dram(const machine::Machine& machine)
-    : banks_(machine, channels_of(machine)), pauses_(machine), refresh_(refresh_of(machine)), contention_(machine) {
+    : banks_(machine, channels_of(machine)),
+      pauses_(machine),
+      refresh_(refresh_of(machine)),
+      contention_(machine),
+      reads_(costs::scattered_spec_of(machine)),
+      writes_(costs::scattered_spec_of(machine)) {
     const auto& memory = machine.memory;
     const std::size_t channels = channels_of(machine);
     const double count = static_cast<double>(channels);
@@ -146,10 +151,10 @@ Dram::Wait Dram::serve_read(std::uint64_t physical, std::uint32_t bytes, double 
     }
     Channel& channel = channels_[channel_of(physical)];
     use_idle_time(channel, now);
-    const double service = bytes * cycles_per_read_byte_;
+    const double streamed = reads_.read(physical, bytes), service = streamed * cycles_per_read_byte_;
     channel.read = std::min(kMostRead, channel.read + bytes);
     const double loaded = contention_.wait(physical, now);
-    contention_.add_read(now, bytes);
+    contention_.add_read(now, streamed);
     return {std::max(loaded, channel.server.reserve(now, service) - now), service, &channel.server};
 }
 
@@ -159,9 +164,10 @@ double Dram::write(std::uint64_t physical, std::uint32_t bytes, double now) {
     Channel& channel = channels_[channel_of(physical)];
     use_idle_time(channel, now);
     // Writes beside as many reads: where there are none, nothing waits for writes.
-    contention_.add_write(now, bytes * (cycles_per_written_byte_ + 2 * turnaround_ / kWriteBatch) /
+    const double streamed = writes_.write(physical, bytes);
+    contention_.add_write(now, streamed * (cycles_per_written_byte_ + 2 * turnaround_ / kWriteBatch) /
                                    static_cast<double>(channels_.size()));
-    channel.queued += bytes;
+    channel.queued += streamed;
     while (channel.queued >= kWriteBatch) {
         channel.queued -= kWriteBatch;
         const double turning = std::min(channel.read, kWriteBatch);

@@ -1,6 +1,7 @@
 // DRAM: channels that move data at a fixed rate and lose time when the bus turns around between reads and writes.
 #pragma once
 
+#include "costs/scattered_accesses.hpp"
 #include "machine/dram_variation.hpp"
 #include "machine/machine.hpp"
 #include "sim/memory/banks.hpp"
@@ -27,6 +28,9 @@ namespace gputomo::sim {
 ///
 /// Without described banks a read waits as long as the memory's load makes it wait (Contention), or for its channel,
 /// whichever is longer.
+///
+/// Parts of lines that lie far from others take as long as memory.scattered_read_bytes and
+/// memory.scattered_write_bytes of a stream, where banks are not described.
 ///
 /// A read that the memory would serve while its line is refreshed (memory.refresh_interval, memory.refresh_time) waits
 /// for the end. Described rates and latencies include that, so that other reads do not wait for it.
@@ -74,7 +78,7 @@ private:
 
     struct Channel {
         Server server;
-        double queued = 0;       ///< bytes to write
+        double queued = 0;       ///< bytes of a stream in whose time it writes what waits
         double batch_start = 0;  ///< when the last batch began, in real time
         double read = 0;         ///< bytes read that no batch has yet turned the bus for
     };
@@ -86,6 +90,7 @@ private:
     Pauses pauses_;
     machine::Refresh refresh_;
     Contention contention_;  ///< of a memory without described banks
+    costs::ScatteredAccesses reads_, writes_;
     double cycles_per_read_byte_ = 0;
     double cycles_per_written_byte_ = 0;
     double turnaround_ = 0;  ///< cycles per change of direction

@@ -68,7 +68,7 @@ struct Transaction {
     std::uint32_t prefetched = 0;
     std::uint32_t touched = 0;  ///< bytes that a store or an atomic writes, in whole pieces of 32 bytes; 0: all
     bool partial = false;       ///< a store that writes only a part of these
-    /// Of the 128 bytes of `address`, those that a store writes.
+    /// What a store writes of the 128 bytes that `address` lies in.
     costs::LineBytes written = costs::LineBytes::all();
     std::uint32_t asked = 0;    ///< bytes that the threads of an atomic ask for; 0: all
     bool lone = false;          ///< an atomic of one thread

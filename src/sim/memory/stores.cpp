@@ -26,6 +26,16 @@ costs::LineBytes written_by(const Transaction& store) {
     return store.partial ? store.written : costs::LineBytes::of_sectors(sectors_of_line(store));
 }
 
+/// The sectors of a cache that memory fills up.
+TagArray::Sectors sectors_in(const TagArray& tags, const costs::FilledLine& filled) {
+    TagArray::Sectors sectors = 0;
+    const std::uint64_t address = filled.line * costs::kStoredLine;
+    for (std::uint64_t sector = 0; filled.sectors >> sector != 0; ++sector)
+        if ((filled.sectors >> sector & 1) != 0)
+            sectors |= tags.sectors_of(address + sector * costs::kStoredSector, costs::kStoredSector);
+    return sectors;
+}
+
 }  // namespace
 
 double MemoryModel::write_to_dram(std::uint64_t physical, std::uint64_t bytes, Time now) {
@@ -34,7 +44,13 @@ double MemoryModel::write_to_dram(std::uint64_t physical, std::uint64_t bytes, T
 }
 
 double MemoryModel::write_back(const TagArray::Found& found, const TagArray& tags, Time now) {
-    return write_to_dram(found.evicted, std::uint64_t(std::popcount(found.evicted_dirty)) << tags.sector_shift(), now);
+    // Memory fills up what stores have written in part.
+    const costs::FilledLine filled = partial_lines_.take(found.evicted / costs::kStoredLine);
+    const double waited = fill(filled, now);
+    const TagArray::Sectors left = found.evicted_dirty & ~sectors_in(tags, filled);
+    if (left == 0) return waited;
+    return std::max(waited,
+                    write_to_dram(found.evicted, std::uint64_t(std::popcount(left)) << tags.sector_shift(), now));
 }
 
 bool MemoryModel::write_to_cache(CacheLevel& level, bool allocates, std::size_t instance, std::uint64_t address,
@@ -92,8 +108,10 @@ Time MemoryModel::store(TransactionState& state, const Range& range, Time now) {
     const std::uint64_t line = at / costs::kStoredLine;
     const bool tracked = t.path != PathKind::local && t.touched != 0;
     std::uint32_t alone = 0;  // sectors that join no store that waits
+    bool joins = false;
     std::uint64_t touched = t.touched == 0 ? range.bytes : t.touched;
     if (tracked && !store_queues_.empty()) {
+        joins = store_queues_[t.sm].has(line, now);
         const std::uint32_t left = leaving_sectors(t, line, now);
         if (left == 0) return now;
         touched =
@@ -102,9 +120,10 @@ Time MemoryModel::store(TransactionState& state, const Range& range, Time now) {
     }
     now = leave(t.sm, touched, now);
     if (store_cycles_per_byte_ > 0 && depth < state.path.caches.size()) {
-        const auto own = static_cast<double>(touched);
-        const double bytes = t.partial ? costs::partial_bytes(partial_stores_, partial_cost_, own) : own;
-        waited = stores_.reserve(now, bytes * store_cycles_per_byte_) - now;
+        const costs::StoredPart part{
+            .bytes = static_cast<double>(touched), .partial = t.partial, .joins = joins};
+        waited = stores_.reserve(now, costs::stored_bytes(partial_stores_, partial_cost_, part) *
+                                          store_cycles_per_byte_) - now;
     }
     if (fabric_cycles_per_byte_ > 0)
         waited = std::max(waited, fabric_.reserve(now, static_cast<double>(touched) * fabric_cycles_per_byte_) - now);
@@ -115,7 +134,7 @@ Time MemoryModel::store(TransactionState& state, const Range& range, Time now) {
         kept = write_to_cache(*state.path.caches[depth], state.path.caches[depth]->allocates_stores, 0, at, range.bytes,
                               waited, now);
     if (!kept) waited = std::max(waited, write_to_dram(at, range.bytes, now));
-    if (partial) waited = std::max(waited, fill_partial(t, line, now));
+    if (partial) waited = std::max(waited, fill_partial(t, state.path.caches.back()->instances.front(), line, now));
     if (alone != 0) store_queues_[t.sm].add(line, alone, now + waited);
     return now + std::max(0.0, waited - kStoreQueueCycles);
 }
@@ -136,8 +155,13 @@ std::uint32_t MemoryModel::leaving_sectors(const Transaction& transaction, std::
     return left;
 }
 
-double MemoryModel::fill_partial(const Transaction& transaction, std::uint64_t line, Time now) {
+double MemoryModel::fill_partial(const Transaction& transaction, TagArray& tags, std::uint64_t line, Time now) {
     const costs::FilledLine filled = partial_lines_.store(line, sectors_of_line(transaction), written_by(transaction));
+    if (filled.sectors != 0) tags.mark_clean(filled.line * costs::kStoredLine, sectors_in(tags, filled));
+    return fill(filled, now);
+}
+
+double MemoryModel::fill(const costs::FilledLine& filled, Time now) {
     if (filled.sectors == 0) return 0;
     dram_bytes_ += 2 * static_cast<std::uint64_t>(std::popcount(filled.sectors)) * costs::kStoredSector;
     const std::uint64_t at = filled.line * costs::kStoredLine;

@@ -157,6 +157,12 @@ void TagArray::fill_with_strangers(std::uint64_t blocks) {
     }
 }
 
+void TagArray::mark_clean(std::uint64_t address, Sectors sectors) {
+    const std::uint64_t number = address >> block_shift_;
+    const Set& set = sets_[set_of(address, number)];
+    if (const std::uint32_t way = way_of(set, number); way < set.filled) lines_[set.first + way].dirty &= ~sectors;
+}
+
 bool TagArray::mark_dirty(std::uint64_t address, Sectors sectors) {
     const std::uint64_t number = address >> block_shift_;
     const Set& set = sets_[set_of(address, number)];

@@ -39,6 +39,8 @@ public:
     /// Makes `sectors` of the block dirty and returns true if they are resident. It belongs to the lookup
     /// before it: the policy does not count a second use.
     bool mark_dirty(std::uint64_t address, Sectors sectors);
+    /// Memory has what `sectors` of the block hold.
+    void mark_clean(std::uint64_t address, Sectors sectors);
 
     /// Forgets all blocks.
     void clear();
