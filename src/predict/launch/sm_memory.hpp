@@ -43,8 +43,8 @@ public:
         later_wave_ = true;
         apart_ = apart;
     }
-    /// Who asks for what `sms` SMs share when this SM does at `now`.
-    [[nodiscard]] Askers askers(double now, double sms) const;
+    /// Who else starts and ends a block when this SM does. The drift of memory.sm_spread counts for memory alone.
+    [[nodiscard]] Askers askers_for_blocks() const { return {.sms = shares_.active_sms, .apart = apart_}; }
     /// When the last store has left the SM and has passed through the L2.
     [[nodiscard]] double stores_end() const {
         return std::max({stores_.free, store_share_.served_until(), stores_passed_});
@@ -70,9 +70,8 @@ private:
     }
     /// When a bandwidth that `sms` SMs share serves this SM's part of a request. `cycles` are for all of them.
     double at_share(GpuServer& share, double now, double cycles, double sms) const {
-        Askers all = askers(now, sms);
-        all.slower = shares_.slowest;
-        return share.take(now, cycles * scale_, all);
+        const double apart = std::max(apart_, rates_.sm_spread * (now - shares_.first_start));
+        return share.take(now, cycles * scale_, {.sms = sms, .apart = apart, .slower = shares_.slowest});
     }
     double at_share(GpuServer& share, double now, double cycles) const {
         return at_share(share, now, cycles, shares_.active_sms);

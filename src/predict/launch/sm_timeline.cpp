@@ -105,7 +105,7 @@ private:
         const double interval = rates_.block_interval * shares_.active_sms;
         const bool first = next_block_ <= resident_;
         const double start =
-            !rates_.counts_ends ? starts_.take(now, interval * scale_, memory_.askers(now, shares_.active_sms))
+            !rates_.counts_ends ? starts_.take(now, interval * scale_, memory_.askers_for_blocks())
             : first             ? first_starts_.take(shares_.first_start, rates_.next_interval * scale_)
                                 : now;
         room_.start_block();
@@ -163,7 +163,7 @@ private:
     double count_end(double now) {
         if (!rates_.counts_ends) return now;
         const double cycles = rates_.block_interval * shares_.active_sms;
-        const double counted = starts_.take(now, cycles * scale_, memory_.askers(now, shares_.active_sms));
+        const double counted = starts_.take(now, cycles * scale_, memory_.askers_for_blocks());
         timeline_.cycles = std::max(timeline_.cycles, counted);
         return counted;
     }
