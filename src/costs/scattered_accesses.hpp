@@ -22,14 +22,13 @@ class ScatteredAccesses {
 public:
     static constexpr std::uint64_t kLine = 128;
     /// Accesses within as many bytes count as neighbours. On an H200, reads of 64 bytes of each 128 took 1.2 times as
-    /// long as a stream, of each 256 1.6 times, of each 512 1.7 times, and of each 4096 1.9 times
+    /// long as a stream, of each 256 1.6 times, and of each 4096 1.9 times
     /// (docs/notes/2026-11-27-sectors-far-apart.md).
     static constexpr std::uint64_t kNear = 512;
     /// What memory moves at least.
     static constexpr double kBurst = 64;
 
-    /// As many accesses are remembered as one warp makes at once. Those of two warps that lie together took as long as
-    /// others.
+    /// `remembered` is the number of accesses that later ones can be near. One warp makes 32 at once.
     explicit ScatteredAccesses(const ScatteredSpec& spec, std::size_t remembered = 32)
         : spec_(spec), recent_(remembered) {}
 
