@@ -156,6 +156,26 @@ TEST(SmTimeline, EndsCountOneAfterTheOther) {
     EXPECT_THAT(kernel.run(counting, late).cycles, DoubleEq(70 + 2 * 30));
 }
 
+TEST(SmTimeline, BlocksTakeTheRoomOfWarpsThatHaveEnded) {
+    // The first warp of each block executes 100 steps, the others one.
+    Kernel kernel(std::vector<launch::ProfiledStep>(100, {.stall = 10}), 4, 4);
+    for (auto& block : kernel.blocks)
+        for (std::size_t w = 1; w < 4; ++w) block.warps[w].resize(1);
+    kernel.profile.threads_of_block = 128;
+    kernel.profile.resident_blocks = 2;
+    kernel.profile.room = {.blocks = 2, .most_blocks = 4, .warps_of_block = 4, .warps_of_scheduler = 6};
+    SmRates alike = rates();
+    alike.block_replacement = 50;
+    const double whole = kernel.run(alike).cycles;
+    EXPECT_NEAR(whole, 2 * 1000 + 50, 50) << "two waves";
+    kernel.profile.room.warps_give_back = true;
+    EXPECT_NEAR(kernel.run(alike).cycles, whole, 20) << "no block ends before the others have run for as long";
+    kernel.blocks[0].warps[0].resize(1);
+    EXPECT_NEAR(kernel.run(alike).cycles, 1000 + 60, 30) << "the end of the first one lets two start";
+    kernel.profile.room.warps_give_back = false;
+    EXPECT_NEAR(kernel.run(alike).cycles, 2 * 1000 + 100, 80);
+}
+
 TEST(SmTimeline, LoadsAndStoresPutOffTheEnd) {
     for (const bool stores : {false, true}) {
         Kernel kernel({{.kind = launch::StepKind::global, .stall = 1}}, 1, 1);
