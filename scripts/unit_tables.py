@@ -1,4 +1,4 @@
-"""Checks the tables of docs/simulator.md and docs/simulated-memory.md against the sources of the simulated GPU.
+"""Checks the tables of docs/simulator.md and its two neighbours against the sources of the simulated GPU.
 
 Each row of a table with the column 'leaves that it reads' names files, leaves and tests. They have to exist, the files
 have to read the leaves, and all leaves that a file reads have to be in its rows. Every file of src/sim is in a row.
@@ -7,7 +7,7 @@ Files, leaves and tests that docs/changing-costs.md names have to exist as well.
 import pathlib
 import re
 
-PAGES = ("docs/simulator.md", "docs/simulated-memory.md")
+PAGES = ("docs/simulator.md", "docs/simulated-memory.md", "docs/simulated-device.md")
 EXAMPLES = "docs/changing-costs.md"
 TEST_COLUMNS = 5  # of its table whose last column names tests
 LEAVES = "leaves that it reads"
