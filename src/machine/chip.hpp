@@ -179,14 +179,13 @@ struct LaunchCost {
                .choices = {"sms", "gpcs"}}, self.placement);
         visit({.name = "given_back",
                .doc = "whose end makes room for other blocks. With warps, registers and slots of a warp are free when "
-                      "it ends, and an SM takes as many blocks as fit whenever a block ends; shared memory is free "
-                      "when its block is over. A missing value means blocks",
+                      "it ends; shared memory is free when its block is over. Whenever a block ends, its SM takes as "
+                      "many others as fit. A missing value means blocks",
                .internal = "no experiment looks at blocks whose warps end at different times yet",
                .choices = {"blocks", "warps"}}, self.given_back);
         visit({.name = "scheduler_step", .unit = Unit::count,
-               .doc = "schedulers between the first warps of two blocks on an SM, where the number of warps of a block "
-                      "is a multiple of that of the schedulers; other blocks go on where the one before has ended. A "
-                      "missing value means 0",
+               .doc = "schedulers between the first warps of two blocks on an SM, where warps of a block divide evenly "
+                      "among schedulers. Other blocks go on where the one before has ended. A missing value means 0",
                .internal = "no experiment reads the slots of warps yet"}, self.scheduler_step);
         visit({.name = "profiler_cycles", .unit = Unit::cycles,
                .doc = "SM cycles that a profiler counts for a kernel without instructions, of one block and after its "

@@ -93,14 +93,22 @@ struct Refresh {
     return {.interval = *memory.refresh_interval * mhz / 1000, .time = *memory.refresh_time * mhz / 1000};
 }
 
-/// Cycles that a read of this address waits for writes that take `share` of the memory's time. Each part of the memory
-/// does its writes together, for `time` cycles; a read that comes meanwhile waits for the rest of them. When a part
-/// writes is not known; a hash spreads the parts evenly (measured: docs/notes/2026-11-27-blocks-that-make-room.md).
-[[nodiscard]] constexpr double write_wait(std::uint64_t address, double share, double time) {
-    constexpr std::uint64_t kTimes = 4096, kOther = 0x9E3779B97F4A7C15;  // not the hash of line_distance()
-    const double place =
-        (static_cast<double>(scattered(address / kVariationBytes ^ kOther) % kTimes) + 0.5) / static_cast<double>(kTimes);
-    return place < share ? time * place / share : 0;
+/// Cycles that a read of this address, which the memory would serve at `now`, waits for writes that take `share` of the
+/// memory's time. Each half of the memory does its writes together, for `time` cycles, and a read that comes meanwhile
+/// waits for the rest of them. Neighbouring pieces belong to different halves. Reads of the same moment wait alike. When
+/// a half writes is not known, so waits are spread evenly over moments
+/// (measured: docs/notes/2026-11-27-blocks-that-make-room.md).
+[[nodiscard]] inline double write_wait(std::uint64_t address, double now, double share, double time) {
+    if (!(share > 0)) return 0;
+    // A warp issues its loads within one moment. A longer one would let all warps of an SM wait and go on together.
+    constexpr double kMoment = 128;
+    // Multiples of these, less their whole parts, lie evenly in a square: powers of the root of x^3 = x + 1.
+    constexpr double kFirst = 0.7548776662466927, kSecond = 0.5698402909980532;
+    const std::uint64_t piece = address / kVariationBytes;
+    const bool second = ((piece ^ scattered(piece / 2)) & 1) != 0;
+    const double place = std::floor(now / kMoment) * (second ? kSecond : kFirst) + 0.5;
+    const double part = place - std::floor(place);
+    return part < share ? time * part / share : 0;
 }
 
 /// The partition that an address belongs to. Higher bits are folded in, so that rows of powers of two do not all belong

@@ -170,7 +170,7 @@ struct Memory {
         visit({.name = "copy_bandwidth", .unit = Unit::gigabytes_per_second,
                .doc = "highest sustained bandwidth of copies; read and written bytes both count"}, self.copy_bandwidth);
         visit({.name = "write_delay", .unit = Unit::cycles,
-               .doc = "time for which a part of the memory does writes together. A read that comes to it meanwhile "
+               .doc = "time for which a half of the memory does writes together. A read that comes to it meanwhile "
                       "waits for the rest of this time",
                .internal = "only the experiment write_delay determines it, which scans of simulated GPUs leave out"},
               self.write_delay);

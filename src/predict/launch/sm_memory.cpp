@@ -214,7 +214,7 @@ Arrival SmMemory::fetch(std::uint64_t granule, double streamed, double now, doub
     const double writing = now > 0 ? std::min(1.0, written_back_ / now) : 0;
     const double distance = machine::line_distance(address) * rates_.memory_line_range;
     const double latency = start - now + rates_.refresh.wait(address, start) + rates_.memory_latency + distance +
-                           machine::write_wait(address, writing, rates_.write_delay) * scale_;
+                           machine::write_wait(address, now, writing, rates_.write_delay) * scale_;
     Arrival arrival = from_memory(address, now, latency, lag, share);
     // What DRAM has read passes on its way back, and stores that arrive until then come first.
     const double passes = through_fabric(bytes, arrival.own) - arrival.own;

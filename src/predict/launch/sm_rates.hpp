@@ -73,7 +73,7 @@ struct SmRates {
     double memory_peak = 0;           ///< bytes that the pins of DRAM move in a cycle
     double write_cost = 1;            ///< time of a byte written to DRAM, relative to one that is read, in a copy
     std::vector<ContentionTerm> contention;
-    double write_delay = 0;      ///< cycles for which a part of DRAM writes at a time
+    double write_delay = 0;      ///< cycles for which a half of DRAM writes at a time
     double texture_latency = 0;  ///< to data in the first cache of the path
     double constant_latency = 0, barrier_latency = 0, branch_latency = 0;
     ReadOnlyRates code, constants;

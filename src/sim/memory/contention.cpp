@@ -33,7 +33,7 @@ double Contention::wait(std::uint64_t address, double now) const {
         if (bucket.number == number) sum.read += bucket.read, sum.writing += bucket.writing;
     }
     constexpr double kTime = kBucket * static_cast<double>(kBuckets);
-    double cycles = machine::write_wait(address, std::min(1.0, sum.writing / kTime), write_delay_);
+    double cycles = machine::write_wait(address, now, std::min(1.0, sum.writing / kTime), write_delay_);
     for (const auto& [slope, limit] : terms_) {
         const double x = std::min(sum.read / kTime, kMostOfLimit * limit);
         cycles += slope * x / (limit - x);

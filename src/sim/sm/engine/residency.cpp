@@ -45,7 +45,7 @@ std::uint64_t blocks_by_registers(const machine::Topology& topology, const Block
     return warps / warps_of_block;
 }
 
-/// Room of an SM for warps and blocks where an empty one holds `resident` blocks, each with `shared_bytes` of its shared
+/// Room of an SM for warps and blocks where an empty one holds `resident` blocks, each with `shared_bytes` of shared
 /// memory.
 costs::BlockLimits room_of(const machine::Machine& machine, const BlockNeeds& needs, std::uint64_t resident,
                            std::uint64_t shared_bytes) {
