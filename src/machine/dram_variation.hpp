@@ -95,8 +95,8 @@ struct Refresh {
 
 /// Cycles that a read of this address, which the memory would serve at `now`, waits for writes that take `share` of the
 /// memory's time. Each half of the memory does its writes together, for `time` cycles, and a read that comes meanwhile
-/// waits for the rest of them. Neighbouring pieces belong to different halves. Reads of the same moment wait alike. When
-/// a half writes is not known, so waits are spread evenly over moments
+/// waits for the rest of them. Neighbouring pieces belong to different halves. Reads of the same moment wait alike.
+/// When a half writes is not known, so waits are spread evenly over moments
 /// (measured: docs/notes/2026-11-27-blocks-that-make-room.md).
 [[nodiscard]] inline double write_wait(std::uint64_t address, double now, double share, double time) {
     if (!(share > 0)) return 0;
