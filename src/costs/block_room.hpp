@@ -21,8 +21,8 @@ struct BlockLimits {
 /// Blocks and warps on one SM. Warps go to the schedulers in turn.
 ///
 /// Where warps give their room back, the SM takes blocks before others are over. It looks for room only when a block
-/// ends, and takes as many blocks as fit then. Until then, slots and registers of warps that have ended stay unused. Shared
-/// memory belongs to a block until its last warp has ended
+/// ends, and takes as many blocks as fit then. Until then, slots and registers of warps that have ended stay unused.
+/// Shared memory belongs to a block until its last warp has ended
 /// (measured: docs/notes/2026-11-27-blocks-that-make-room.md).
 class BlockRoom {
 public:
