@@ -106,7 +106,7 @@ TEST_F(BlockRoom608, ABlockTakesTheRoomOfEndedWarpsWhereEachSchedulerHasSome) {
     EXPECT_FALSE(room.fits()) << "six warps need one of scheduler 3, and two of schedulers 0 and 1";
     for (const std::uint32_t scheduler : {0U, 1U, 3U}) room.end_warp(scheduler);
     EXPECT_EQ(start(), (std::vector<std::uint32_t>{0, 1, 2, 3, 0, 1}));
-    for (const std::uint32_t scheduler : {0U, 1U, 2U, 3U, 0U, 1U}) room.end_warp(scheduler);
+    for (const std::uint32_t scheduler : {0U, 1U, 2U, 3U, 2U, 3U}) room.end_warp(scheduler);
     EXPECT_FALSE(room.fits()) << "shared memory holds three blocks, and none is over";
     room.end_block();
     EXPECT_TRUE(room.fits());
