@@ -13,8 +13,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <limits>
+#include <optional>
 #include <random>
 
 namespace gputomo::answer {
@@ -100,10 +103,11 @@ protected:
     }
 
     /// Writes the capture, reduces it, and reads the result.
-    Capture reduced(bool unproven = false) {
+    Capture reduced(bool unproven = false, std::optional<std::chrono::seconds> time_limit = {}) {
         capture::write_index(capture_.folder, capture_);
         capture::ReduceOptions options{.in = capture_.folder, .out = folder_.path() / "small"};
         options.unproven = unproven;
+        if (time_limit) options.time_limit = *time_limit;
         (void)capture::reduce(options);
         return capture::load(options.out);
     }
@@ -304,6 +308,17 @@ TEST_F(Replay, ReductionKeepsALaunchWholeThatIsRefused) {
     const auto guessed = reduced(true);
     EXPECT_EQ(guessed.launches.back().reduction->kept, 0U);
     EXPECT_THAT(guessed.launches.back().reduction->unproven, HasSubstr("buffers of more than 65536 bytes"));
+}
+
+TEST_F(Replay, ReductionKeepsWhatFitsOfALaunchThatTakesTooLong) {
+    // Half of infinity is no smaller: no block ends.
+    const std::vector<float> data(256 * 128, std::numeric_limits<float>::infinity());
+    launch("halve", 256, {stored(kData, bytes_of(data)), filled(kOut, 4 * data.size())}, kData, kOut,
+           static_cast<int>(data.size()));
+    const auto kept = reduced(true, std::chrono::seconds(1));
+    EXPECT_THAT(kept.launches.back().reduction->unproven, HasSubstr("all of its memory is kept"));
+    capture::MemoryReader reader(kept);
+    EXPECT_EQ(reader.read((*kept.launches.back().buffers)[0]), bytes_of(data));
 }
 
 TEST_F(Replay, TextureObjectsReadTheirBuffers) {

@@ -22,6 +22,8 @@ constexpr std::size_t kGroups = 12;
 constexpr int kRounds = 4;
 /// Bytes of memory in a capture, beyond which parts that repeat may take the place of the whole.
 constexpr std::uint64_t kMost = std::uint64_t{3} << 19;
+/// Bytes of memory in a capture that are kept of a launch that takes too long. Its warps may wait for what they hold.
+constexpr std::uint64_t kMostUnproven = std::uint64_t{8} << 20;
 /// By how much what is executed and touched may then differ.
 constexpr double kTolerance = 0.005;
 /// More parts than this repeat shorter pieces, so that all of them together stay below kMost.
@@ -91,8 +93,13 @@ std::string LaunchReducer::guess(bool executable, Watch::Clock::time_point deadl
             return fmt::format("{} of {} blocks execute the same", blocks.size(), prepared_.launch().grid.count());
         } catch (const DeviceError&) {  // these blocks take too long too
         }
+        for (const Part& part : parts) hold(part, Held::own);
     }
-    for (const Part& part : parts) hold(part, Held::generated);
+    std::size_t left_out = 0;
+    while (left_out < parts.size() && (!executable || kept_size() > kMostUnproven))
+        hold(parts[left_out++], Held::generated);
+    if (left_out == 0) return "all of its memory is kept";
+    if (left_out < parts.size()) return fmt::format("its {} largest buffers are left out", left_out);
     return fmt::format("buffers of more than {} bytes are left out", kSmall);
 }
 

@@ -36,7 +36,8 @@ public:
     /// How far what is executed now differs from what was; empty where it does not.
     [[nodiscard]] const std::string& difference() const { return difference_; }
     /// Leaves out large buffers without a proof. Where the launch only takes too long, some of its blocks have to
-    /// execute the same as before, until the deadline. Returns what was tried.
+    /// execute the same as before, until the deadline. Where these take too long as well, buffers of up to 8 MiB in the
+    /// capture are kept, because warps may wait for what they hold. Returns what was tried.
     std::string guess(bool executable, Watch::Clock::time_point deadline);
     /// For contents that were not captured: a few blocks have to execute the same with other numbers. Throws InputError
     /// where they do not.
