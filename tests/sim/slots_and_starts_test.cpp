@@ -91,5 +91,31 @@ TEST(Starts, BlocksAndWarpsStartAtTheirIntervals) {
     EXPECT_THROW(static_cast<void>(empty_blocks(machine, 1, 32)), InputError);
 }
 
+/// Nanoseconds of 40 blocks of six warps, of which the first one of each takes long, and longer in some than in others.
+double uneven_blocks(const machine::Machine& machine) {
+    const auto gpu = make_device(machine, {});
+    KernelBuilder k("uneven", kTarget);
+    const Reg tid = k.special(SpecialRegister::tid_x), later = k.reg(Type::pred), sum = k.reg(Type::u32);
+    const auto end = k.label();
+    k("mov.u32", sum, 0);
+    k("setp.gt.u32", later, tid, 31);
+    k.when(later)("bra", end);
+    const Reg count = k.reg(Type::u32);
+    k("and.b32", count, k.special(SpecialRegister::ctaid_x), 7);
+    k("mul.lo.u32", count, count, 50);
+    k("add.u32", count, count, 20);
+    k.loop(count, [&] { k("add.u32", sum, sum, 1); });
+    k.place(end);
+    const auto module = gpu->load(k.text());
+    return module->kernel(k.name()).launch({.grid = {40}, .block = {192}}).elapsed.count();
+}
+
+TEST(Starts, BlocksTakeTheRoomOfWarpsThatHaveEnded) {
+    auto machine = wide_machine();  // five of these blocks fit, and eight at most
+    const double whole = uneven_blocks(machine);
+    machine.launch.given_back.set("warps");
+    EXPECT_LT(uneven_blocks(machine), 0.8 * whole);
+}
+
 }  // namespace
 }  // namespace gputomo::sim::test

@@ -68,8 +68,12 @@ void Engine::size_launch() {
     const auto threads_per_sm = setup_.machine.topology.max_threads_per_sm.value_or(kDefaultThreadsPerSm);
     const std::uint32_t blocks_of_sm = residency.room.warps_give_back ? residency.room.most_blocks : residency.blocks;
     blocks_.reserve(std::min<std::uint64_t>(units_.block_launch_spec.blocks, blocks_of_sm * sms));
-    most_warps_ = std::min<std::uint64_t>(units_.block_launch_spec.blocks, residency.blocks * sms) *
-                  units_.block_launch_spec.warps_per_block;
+    // Pointers to warps stay valid, because there are never more of them than this.
+    std::uint64_t warps_of_sm = std::uint64_t{blocks_of_sm} * residency.room.warps_of_block;
+    if (residency.room.warps_give_back)
+        warps_of_sm = std::min<std::uint64_t>(
+            warps_of_sm, std::uint64_t{residency.room.warps_of_scheduler} * setup_.costs.schedulers());
+    most_warps_ = std::min(units_.block_launch_spec.blocks * residency.room.warps_of_block, warps_of_sm * sms);
     facts_ = {.block = launch.block,
               .grid = launch.grid,
               .sms = sms,
