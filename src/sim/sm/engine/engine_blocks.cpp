@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 #include <utility>
 
 namespace gputomo::sim {
@@ -131,6 +132,8 @@ bool Engine::place_block(std::uint32_t sm, double now) {
 
 std::uint32_t Engine::take_warp() {
     if (free_warps_.empty()) {
+        // The warps that make_warp() returns stay where they are only within what was reserved for them.
+        if (warps_.size() == most_warps_) throw std::logic_error("more warps are resident than the SMs have room for");
         warps_.push_back(&make_warp());
         return static_cast<std::uint32_t>(warps_.size() - 1);
     }

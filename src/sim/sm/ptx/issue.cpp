@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace gputomo::sim {
 namespace {
@@ -68,7 +67,6 @@ PtxEngine::PtxEngine(const LaunchSetup& setup, const LoadedKernel& kernel, Count
 
 /// Constants never change, so a warp that was used before still has them in its registers.
 ResidentWarp& PtxEngine::make_warp() {
-    if (of_warps_.size() == most_warps_) throw std::logic_error("more warps are resident than the SMs have room for");
     Warp& warp = of_warps_.emplace_back(divergence_, taken_first_);
     warp.registers.assign(program_.slots, LaneValues{});
     warp.local.resize(program_.local_bytes * kWarpSize);
