@@ -57,6 +57,7 @@ struct IssueWait {
     double since = 0;                      ///< its issue
     double fixed = 0;                      ///< the end of its stall count
     double held = 0;                       ///< until when it held the warp back otherwise
+    double met = 0;                        ///< when the barrier of the block was complete that `step` waited for
     double fetched = 0;                    ///< when the code of `step` was there
     double constants = 0;                  ///< when the constant among its operands was there
     double ready = 0;                      ///< when what `step` waits for was there
@@ -99,6 +100,7 @@ public:
         charge(to, Stall::wait, fixed - selected);
         const double held = until(wait.held);
         if (wait.before != kNoProducer) charge(to, kinds_[wait.before].hold, held);
+        charge(to, Stall::barrier, until(wait.met));
         charge(to, Stall::no_instructions, until(wait.fetched));
         charge(to, Stall::short_scoreboard, until(wait.constants));
         if (const double cycles = until(wait.ready); cycles > 0) wait_for(to, wait, cycles);

@@ -217,6 +217,8 @@ struct Path {
     Integer memory_latency;
     Integers memory_latency_range;
     Integers memory_latency_line_range;
+    Integer memory_latency_unrefreshed;
+    Integer memory_latency_partition_range;
     Integer memory_far_extra;
     Integer memory_far_request;
     Integer warp_latency;
@@ -252,6 +254,16 @@ struct Path {
                .doc = "[smallest, largest] memory_latency over lines, which lie at different distances; all latencies "
                       "between them are equally likely; mean over SMs (Volkov 2016, Table 6.6)"},
               self.memory_latency_line_range);
+        visit({.name = "memory_latency_unrefreshed", .unit = Unit::cycles,
+               .doc = "cycles of a dependent load from idle DRAM that waits for no refresh; mean over lines and SMs. A "
+                      "missing value follows from memory_latency, the median, and from what refreshes add to it",
+               .internal = "no experiment of a scan loads one line until no refresh delays it"},
+              self.memory_latency_unrefreshed);
+        visit({.name = "memory_latency_partition_range", .unit = Unit::cycles,
+               .doc = "cycles from the nearest to the farthest line of one partition of the last cache, for loads that "
+                      "wait for no refresh. A missing value follows from memory_latency_line_range",
+               .internal = "no experiment of a scan loads one line until no refresh delays it"},
+              self.memory_latency_partition_range);
         visit({.name = "memory_far_extra", .unit = Unit::cycles,
                .doc = "cycles that a load from DRAM takes longer if its line belongs to another partition of the last "
                       "cache than its SM. The mean over all partitions is memory_latency. The difference is part of "

@@ -4,11 +4,16 @@
 
 #include "machine/caches.hpp"
 #include "machine/memory.hpp"
+#include "units/error.hpp"
 #include "units/scattered.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 namespace gputomo::machine {
 
@@ -47,6 +52,11 @@ struct FarMemory {
 struct Refresh {
     double interval = 0;  ///< cycles from one refresh of a part to the next; 0: not described
     double time = 0;      ///< cycles that one takes
+    /// The lines of an aligned block of `bytes` belong to `parts` parts. Each block is larger than the one before.
+    struct Group {
+        std::uint64_t bytes, parts;
+    };
+    std::vector<Group> groups;
 
     /// Cycles by which these waits raise the median of reads whose latencies otherwise lie evenly within `spread`
     /// cycles.
@@ -75,22 +85,44 @@ struct Refresh {
     [[nodiscard]] double variance() const {
         return interval > 0 ? time * time * time / (3 * interval) - mean_wait() * mean_wait() : 0;
     }
-    /// Cycles that a read of this address waits which the memory would serve at `now`. Which part a line belongs to is
-    /// not known; a hash spreads them evenly.
+    /// Cycles that a read of this address waits which the memory would serve at `now`.
     [[nodiscard]] double wait(std::uint64_t address, double now) const {
         if (interval == 0) return 0;
-        // Parts with a time of their own. With more of them, single waits only lie closer together.
-        constexpr std::uint64_t kParts = 64;
-        const auto part = scattered(address / kVariationBytes + kParts) % kParts;
-        const double since = std::fmod(now + interval * static_cast<double>(part) / kParts, interval);
+        const double since =
+            std::fmod(now + interval * static_cast<double>(part(address)) / kParts, interval);
         return std::max(0.0, time - since);
+    }
+
+    /// Parts with a time of their own. With more of them, single waits only lie closer together.
+    static constexpr std::uint64_t kParts = 64;
+    /// The part that an address belongs to. Which one that is isn't known. Hashes choose it so that lines near each
+    /// other share parts as often as `groups` say. Pieces of the smallest group take turns.
+    [[nodiscard]] std::uint64_t part(std::uint64_t address) const {
+        std::uint64_t chosen = address / kVariationBytes;
+        if (groups.empty()) return scattered(chosen + kParts) % kParts;
+        for (const Group& group : groups)
+            chosen = scattered(address / group.bytes * kParts + chosen % group.parts + 1);
+        return chosen % kParts;
     }
 };
 
-/// `mhz` is the clock of cycles. Without both leaves there are no refreshes.
+/// `mhz` is the clock of cycles. Without both leaves there are no refreshes. Throws InputError unless refresh_parts is
+/// a list of growing blocks with their parts.
 [[nodiscard]] inline Refresh refresh_of(const Memory& memory, double mhz) {
     if (!memory.refresh_interval || !memory.refresh_time) return {};
-    return {.interval = *memory.refresh_interval * mhz / 1000, .time = *memory.refresh_time * mhz / 1000};
+    Refresh refresh{.interval = *memory.refresh_interval * mhz / 1000, .time = *memory.refresh_time * mhz / 1000};
+    const std::vector<std::int64_t> parts = memory.refresh_parts.value_or({});
+    for (std::size_t i = 0; i < parts.size(); i += 2) {
+        const std::int64_t least = i == 0 ? 1 : parts[i - 2] + 1;
+        if (i + 1 == parts.size() || parts[i] < least || parts[i + 1] < 1)
+            throw InputError(
+                fmt::format("memory.refresh_parts: found [{}]; expected bytes of a block and its parts, then those of "
+                            "a larger block, and so on",
+                            fmt::join(parts, ", ")));
+        refresh.groups.push_back(
+            {.bytes = static_cast<std::uint64_t>(parts[i]), .parts = static_cast<std::uint64_t>(parts[i + 1])});
+    }
+    return refresh;
 }
 
 /// Cycles that a read of this address, which the memory would serve at `now`, waits for writes that take `share` of the
@@ -131,13 +163,17 @@ struct Refresh {
 /// Cycles between the latencies of the nearest and the farthest line of one partition. The described range includes
 /// what another partition adds, and waits for refreshes.
 [[nodiscard]] inline double line_range(const Path& path, const Refresh& refresh = {}) {
+    if (path.memory_latency_partition_range) return static_cast<double>(*path.memory_latency_partition_range);
     const auto extra = static_cast<double>(path.memory_far_extra.value_or(0));
     // Half of the lines are extra / 2 beyond the mean.
     return std::sqrt(std::max(0.0, squared_range_of(path, refresh) - 3 * extra * extra));
 }
 
-/// Cycles of waiting for refreshes in a described latency, which is the median of single reads.
+/// Cycles by which the described latency, the median of single reads, is longer than the mean of reads that wait for no
+/// refresh.
 [[nodiscard]] inline double refresh_wait_of(const Path& path, const Refresh& refresh) {
+    if (path.memory_latency && path.memory_latency_unrefreshed)
+        return static_cast<double>(*path.memory_latency - *path.memory_latency_unrefreshed);
     return refresh.median_wait(std::sqrt(squared_range_of(path, refresh)));
 }
 

@@ -22,6 +22,7 @@ struct Issue {
     Text spin_within_warp;
     Integer barrier_latency;
     Text barrier_granularity;
+    Flag barrier_defers;
     Integer warp_barrier_latency;
     Integer branch_latency_taken;
     Integer branch_latency_untaken;
@@ -66,6 +67,10 @@ struct Issue {
               self.barrier_latency);
         visit({.name = "barrier_granularity", .doc = "what a block barrier counts as arrived: warps or threads",
                .choices = {"warp", "thread"}}, self.barrier_granularity);
+        visit({.name = "barrier_defers",
+               .doc = "whether arithmetic behind BAR.SYNC.DEFER_BLOCKING issues before the barrier is complete. A "
+                      "missing value means that it waits, as all other instructions do",
+               .internal = "no experiment of a scan reads the clock behind a barrier"}, self.barrier_defers);
         visit({.name = "warp_barrier_latency", .unit = Unit::cycles,
                .doc = "cycles of bar.warp.sync when all threads of the warp arrive together"},
               self.warp_barrier_latency);

@@ -119,6 +119,7 @@ struct Memory {
     Real pause_time;
     Real refresh_interval;
     Real refresh_time;
+    Integers refresh_parts;
     Real sm_spread;
     Real sm_bytes_per_cycle;
     Integer sm_bytes_in_flight;
@@ -184,6 +185,12 @@ struct Memory {
                       "other times. Measured latencies and bandwidths include the refreshes"}, self.refresh_interval);
         visit({.name = "refresh_time", .unit = Unit::nanoseconds,
                .doc = "length of a refresh: a load that arrives meanwhile waits for its end"}, self.refresh_time);
+        visit({.name = "refresh_parts", .unit = Unit::count,
+               .doc = "into how many parts with refreshes at different times the lines of an aligned block fall: bytes "
+                      "of a block and its parts, then those of a larger one, and so on. A missing value: lines 256 "
+                      "bytes apart have nothing to do with each other",
+               .internal = "no experiment of a scan finds out when the refreshes of many lines are"},
+              self.refresh_parts);
         visit({.name = "sm_spread", .unit = Unit::count,
                .doc = "how far SMs drift apart that move equally many bytes at the memory's highest rate: the time "
                       "from the end of the first to that of the last, over the mean. For predictions: simulated SMs "

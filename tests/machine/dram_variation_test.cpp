@@ -1,6 +1,8 @@
 // Latencies of lines of DRAM spread evenly around their mean.
 #include "machine/dram_variation.hpp"
 
+#include "units/error.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -119,6 +121,58 @@ TEST(FarMemory, PartitionsHaveEquallyManyPiecesOfEachPowerOfTwo) {
         for (std::uint64_t i = 0; i < 4096; ++i) first += partition_of(i * stride, 2) == 0 ? 1 : 0;
         EXPECT_NEAR(first, 2048, 256) << stride;
     }
+}
+
+TEST(Refresh, LinesNearEachOtherShareParts) {
+    Memory memory;
+    memory.refresh_interval.set(1926.0);
+    memory.refresh_time.set(279.0);
+    const auto alike = [&](const Refresh& refresh, std::uint64_t apart, std::uint64_t block) {
+        int same = 0, pairs = 0;
+        for (std::uint64_t at = 0; at < (64U << 20); at += 37 * kVariationBytes) {
+            const std::uint64_t first = at / block * block;
+            ++pairs, same += refresh.part(first) == refresh.part(first + apart) ? 1 : 0;
+        }
+        return static_cast<double>(same) / pairs;
+    };
+    const double chance = 1.0 / Refresh::kParts;
+    const Refresh alone = refresh_of(memory, 1980);
+    EXPECT_NEAR(alike(alone, 512, 1024), chance, 0.02);
+    memory.refresh_parts.set({1024, 2, 4096, 10, 32768, 20});
+    const Refresh grouped = refresh_of(memory, 1980);
+    EXPECT_EQ(alike(grouped, 512, 1024), 1) << "two parts of 1 KiB take turns";
+    EXPECT_NEAR(alike(grouped, 256, 1024), 0.1 + 0.05 + chance, 0.03);
+    EXPECT_NEAR(alike(grouped, 2048, 4096), 0.1 + 0.05 + chance, 0.03);
+    EXPECT_NEAR(alike(grouped, 16384, 32768), 0.05 + chance, 0.03);
+    EXPECT_NEAR(alike(grouped, 1U << 20, 1U << 20), chance, 0.02);
+}
+
+TEST(Refresh, PartsAreBlocksThatGrow) {
+    Memory memory;
+    memory.refresh_interval.set(1926.0);
+    memory.refresh_time.set(279.0);
+    for (const std::vector<std::int64_t>& parts :
+         {std::vector<std::int64_t>{1024}, {1024, 0}, {4096, 10, 1024, 2}, {0, 1}, {1024, 2, 1024, 2}}) {
+        memory.refresh_parts.set(parts);
+        EXPECT_THROW((void)refresh_of(memory, 1980), InputError);
+    }
+    memory.refresh_parts.set({});
+    EXPECT_TRUE(refresh_of(memory, 1980).groups.empty());
+}
+
+TEST(DramVariation, MeasuredLatenciesReplaceWhatMediansAndRangesSay) {
+    Path path;
+    path.memory_latency.set(695);
+    path.memory_latency_line_range.set({444, 946});
+    path.memory_far_extra.set(185);
+    const Refresh refresh{.interval = 3813, .time = 553};
+    const double guessed = refresh_wait_of(path, refresh);
+    EXPECT_GT(guessed, 0);
+    EXPECT_EQ(line_range(path, refresh), 0);
+    path.memory_latency_unrefreshed.set(638);
+    path.memory_latency_partition_range.set(82);
+    EXPECT_EQ(refresh_wait_of(path, refresh), 57);
+    EXPECT_EQ(line_range(path, refresh), 82);
 }
 
 }  // namespace

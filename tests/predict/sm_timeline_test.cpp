@@ -86,6 +86,27 @@ TEST(SmTimeline, BarrierWaitsForTheLastWarp) {
     EXPECT_THAT(kernel.run().cycles, DoubleEq(kMemory + 1.5 + 10));
 }
 
+TEST(SmTimeline, ArithmeticBehindABarrierDoesNotWaitForIt) {
+    // The first warp comes late, because it loads. The second one has arithmetic behind the barrier.
+    const launch::ProfiledStep arithmetic{.passes_barriers = true, .stall = 200}, last{.stall = 1};
+    Kernel kernel({kLoad, kBarrier, arithmetic, last}, 1, 2);
+    kernel.touch(0, launch::AccessKind::load);
+    auto& block = kernel.blocks[0];
+    block.warps[0].erase(block.warps[0].begin() + 2);
+    block.warps[1].erase(block.warps[1].begin());
+    block.meetings = {{{.event = 1, .threads = 32}}, {{.event = 0, .threads = 32}}};
+    const double complete = kMemory + 1.5 + 10;
+    EXPECT_THAT(kernel.run().cycles, DoubleEq(complete + 200));
+    kernel.profile.steps[1].defers_waiting = true;
+    EXPECT_THAT(kernel.run().cycles, DoubleEq(complete));
+    // Arithmetic that outlasts the barrier.
+    for (int i = 0; i < 4; ++i) block.warps[1].insert(block.warps[1].begin() + 1, {.step = 2});
+    EXPECT_THAT(kernel.run().cycles, DoubleEq(1 + 5 * 200));
+    // A record that ends behind the barrier ends with it.
+    block.warps[1].resize(2);
+    EXPECT_THAT(kernel.run().cycles, DoubleEq(complete));
+}
+
 /// Four warps meet in pairs: the first one at barrier 1, whose warps load before, the second one at barrier 2.
 Kernel pairs() {
     Kernel kernel({kLoad, kBarrier, {.stall = 1}}, 1, 4);

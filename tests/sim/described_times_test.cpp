@@ -162,6 +162,8 @@ Machine partitioned_machine() {
     m.caches["l2"].far_latency.set(220);
     m.paths["global"].memory_far_extra.set(80);
     m.paths["global"].memory_far_request.set(30);
+    m.paths["global"].memory_latency_unrefreshed.set(*m.paths["global"].memory_latency - 20);
+    m.paths["global"].memory_latency_partition_range.set(50);
     m.caches["l2"].fabric_bytes_per_cycle.set(20);
     // The second SM asks for the words of the first one a little later.
     m.caches["l2"].gpc_bytes_per_cycle.set(10);

@@ -247,6 +247,7 @@ TEST(SassStages, ABlockThatDoesNotFitStartsTheReplacementLaterThanAnotherEnds) {
 TEST(SassStages, ABarrierReleasesAllWarpsWhenTheLastHasArrived) {
     // The second warp of a block sleeps twice as long as the first.
     auto machine = h200();
+    machine.issue.barrier_defers.set(false);  // the clock is read behind the barrier
     const auto cycles = [&](std::int64_t latency) {
         machine.issue.barrier_latency.set(latency);
         return Kernel({offset_of_thread(100), sleep_of_thread(), with(kBlockBarrier, {}, {.stall = 5})})
@@ -257,6 +258,47 @@ TEST(SassStages, ABarrierReleasesAllWarpsWhenTheLastHasArrived) {
     EXPECT_GE(soon[0], 63 * 100 * *machine.clock.sm_mhz / 1000);
     EXPECT_NEAR(soon[0], soon[63], 8);
     EXPECT_EQ(late[0] - soon[0], 100U);
+}
+
+TEST(SassStages, ArithmeticBehindABarrierIssuesBeforeItIsComplete) {
+    auto machine = h200();
+    // The second warp sleeps twice as long as the first. Both read the clock at the end.
+    const auto first = [&](bool defers, const std::vector<Word>& behind) {
+        machine.issue.barrier_defers.set(defers);
+        std::vector<Word> body{offset_of_thread(100), sleep_of_thread(), with(kBlockBarrier, {}, {.stall = 1})};
+        body.insert(body.end(), behind.begin(), behind.end());
+        return Kernel(body, kSharedBytes).run(machine, 64).results[0];
+    };
+    const double own = 31 * 100 * *machine.clock.sm_mhz / 1000, last = 63 * 100 * *machine.clock.sm_mhz / 1000;
+    const Word add = with(kAdd, {18, 255, 7, 255}, {.stall = 4}), load = shared_access(kSharedLoad, {.stall = 4}),
+               special = with(kExponential, {16, 17}, {.stall = 4, .write_barrier = 1}),
+               meets = with(kWarpBarrier, {}, {.stall = 4});
+    EXPECT_NEAR(first(true, {add}), own, 200);
+    EXPECT_NEAR(first(true, std::vector<Word>(200, add)), own + 800, 200);
+    EXPECT_GE(first(false, {add}), last);
+    for (const Word& waits : {load, special, meets, with(kBlockBarrier, {}, {.stall = 1})}) {
+        EXPECT_GE(first(true, {waits}), last);
+        EXPECT_GE(first(true, {add, waits, add}), last);
+    }
+    EXPECT_NEAR(first(true, {add, load}), first(false, {load}), 8) << "what waits goes on when the last has arrived";
+}
+
+TEST(SassStages, WhatWaitsBehindABarrierIsChargedToTheBarrier) {
+    const auto charged = [](bool defers) {
+        auto machine = h200();
+        machine.issue.barrier_defers.set(defers);
+        const Word add = with(kAdd, {18, 255, 7, 255}, {.stall = 4});
+        const Kernel kernel({offset_of_thread(100), sleep_of_thread(), with(kBlockBarrier, {}, {.stall = 1}), add, add,
+                             shared_access(kSharedLoad, {.stall = 4})},
+                            kSharedBytes);
+        double cycles = 0;
+        const Outcome outcome = kernel.run(machine, 64);
+        for (const auto& instruction : outcome.code.stalls.instructions())
+            cycles += instruction.cycles[static_cast<std::size_t>(costs::Stall::barrier)];
+        return cycles;
+    };
+    EXPECT_GT(charged(true), 5000);
+    EXPECT_NEAR(charged(true), charged(false), 20);
 }
 
 TEST(SassStages, ClockReadsAndWarpBarriersTakeTheDescribedCycles) {

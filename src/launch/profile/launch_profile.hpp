@@ -48,6 +48,8 @@ struct ProfiledStep {
     bool shows_stores = false;                    ///< FENCE.VIEW.ASYNC.S: waits for the warp's stores to shared memory
     std::uint32_t constant = costs::kNoConstant;  ///< place of its constant operand
     bool goes_on = false;                         ///< its warp is the first to issue in the next cycle
+    bool passes_barriers = false;                 ///< issues behind a barrier of its block before that is complete
+    bool defers_waiting = false;                  ///< a barrier of the block whose warp goes on
     double beside = 0;                     ///< of a product of a warp group: cycles between arithmetic beside it
     std::uint8_t results = 0;              ///< registers of an arithmetic instruction, which waits beside products
     bool queues = false;                   ///< it waits for its unit after it has issued: a product of a warp group

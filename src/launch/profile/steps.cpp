@@ -6,6 +6,7 @@
 #include "sass/fences.hpp"
 #include "sass/form.hpp"
 #include "sim/machine_code/constant_place.hpp"
+#include "sim/machine_code/deferred_barriers.hpp"
 #include "sim/machine_code/stall_kind.hpp"
 #include "sim/machine_code/warpgroup_shape.hpp"
 #include "sim/sm/machine_code/slots.hpp"
@@ -103,6 +104,8 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
                       sim::machine_code::warpgroup::multiplies_warpgroup(from.instruction.operation);
         if (sim::machine_code::warpgroup::commits_products(from.instruction)) step.written = costs::kProductGroups;
         step.goes_on = step.stall == 1;
+        step.passes_barriers = sim::machine_code::passes_barriers(from);
+        step.defers_waiting = machine.issue.barrier_defers.value_or(false) && sim::machine_code::defers_waiting(from);
         step.slots = sim::compute_slots(from.instruction, cost, file);
         if (step.kind == StepKind::compute) step.reads = sim::operand_reads(from.instruction);
         if (!cost.units.empty()) {

@@ -180,14 +180,18 @@ private:
         const double lag = barrier.latest.twin - barrier.latest.own;
         const auto released = std::exchange(barrier, {}).waiting;
         for (const auto index : released) {
-            warps_[index].twin.meet(lag);
-            warps_[index].hold = std::max(warps_[index].hold, release);
-            queue_next(index);
+            ReplayedWarp& warp = warps_[index];
+            warp.twin.meet(lag);
+            if (std::exchange(warp.behind_barrier, false))
+                warp.met = release;
+            else
+                warp.hold = std::max(warp.hold, release);
+            if (warp.met == 0 || std::exchange(warp.stopped, false)) queue_next(index);
         }
     }
 
     /// The instruction that the warp has issued last arrives at a barrier. Returns whether the warp waits there.
-    bool meet(std::uint32_t index, double at) {
+    bool meet(std::uint32_t index, const launch::ProfiledStep& step, double at) {
         ReplayedWarp& warp = warps_[index];
         if (warp.meetings == nullptr || warp.next_meeting == warp.meetings->size()) return false;
         const launch::MeetingUse& use = (*warp.meetings)[warp.next_meeting];
@@ -198,9 +202,12 @@ private:
         barrier.expected = use.expected;
         barrier.threads += use.threads;
         barrier.latest.wait_for({at, at + warp.twin.lag(at)});
+        const bool goes_on = use.waits && step.defers_waiting && warp.next < warp.events->size() &&
+                             profile_.steps[warp.event().step].passes_barriers;
+        warp.behind_barrier = goes_on;
         if (use.waits) barrier.waiting.push_back(index);
         release_if_complete(block, barrier);
-        return use.waits;
+        return use.waits && !goes_on;
     }
 
     /// A record that ends early lacks arrivals at barriers.
@@ -228,11 +235,20 @@ private:
     /// Puts the warp into the queue with the time at which its next instruction can issue, or ends it.
     void queue_next(std::uint32_t index) {
         ReplayedWarp& warp = warps_[index];
+        const bool ends = warp.next == warp.events->size();
+        if (warp.behind_barrier && (ends || !profile_.steps[warp.event().step].passes_barriers)) {
+            warp.stopped = true;
+            return;
+        }
         // A warp ends without waiting for results that it does not use, but not before its atomics have left the SM.
-        if (warp.next == warp.events->size()) return end_warp(index, std::max(warp.issued, warp.atomics_left));
+        if (ends) return end_warp(index, std::max(warp.issued, warp.atomics_left));
         warp.waited.held = warp.hold;
-        fetch(warp);
         const launch::ProfiledStep& step = profile_.steps[warp.event().step];
+        if (!step.passes_barriers) {
+            warp.waited.met = std::exchange(warp.met, 0);
+            warp.hold = std::max(warp.hold, warp.waited.met);
+        }
+        fetch(warp);
         warp.waited.constants = constant_operands_[warp.scheduler].there(step.constant, constant_port_, warp.hold);
         const double when = warp.ready(step);
         // Accesses keep the order of time, because all schedulers share what serves them.
@@ -436,7 +452,7 @@ private:
             default: break;
         }
         warp.release(step, event.step, read, written);
-        if (!meet(index, at)) queue_next(index);
+        if (!meet(index, step, at)) queue_next(index);
     }
 
     /// A warp that goes on elsewhere waits for the branch.

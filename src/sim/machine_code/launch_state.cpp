@@ -1,6 +1,7 @@
 #include "sim/machine_code/launch_state.hpp"
 
 #include "sim/exec/lane_fault.hpp"
+#include "sim/machine_code/unknown_values.hpp"
 #include "sim/machine_code/warp.hpp"
 #include "units/error.hpp"
 

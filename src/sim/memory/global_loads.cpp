@@ -1,5 +1,6 @@
 #include "sim/memory/global_loads.hpp"
 
+#include "machine/cache_scope.hpp"
 #include "machine/dram_variation.hpp"
 #include "sim/memory/description.hpp"
 #include "sim/memory/dram.hpp"
@@ -48,8 +49,11 @@ GlobalLoads::GlobalLoads(const machine::Machine& machine) : coalesced_(coalesced
     if (path == machine.paths.end()) return;
     const double cost = path->second.transaction_cost.value_or(kLeastSpacing);
     spacing_ = cost;
-    line_range_ = machine::line_range(path->second, refresh_of(machine));
-    const bool varies = machine.memory.channel_banks || line_range_ > 0;
+    refresh_ = refresh_of(machine);
+    line_range_ = machine::line_range(path->second, refresh_);
+    if (const auto* const last = machine::shared_cache(machine, "global"))
+        far_ = machine::far_memory(path->second, *last);
+    const bool varies = machine.memory.channel_banks || line_range_ > 0 || far_.extra > 0 || refresh_.interval > 0;
     if (varies && cost > kLeastSpacing && coalesced_ < kWarp) {
         const double wanted = static_cast<double>(kWarp - static_cast<std::int64_t>(coalesced_)) * cost;
         double low = kLeastSpacing, high = cost;
@@ -72,22 +76,23 @@ double GlobalLoads::departure(std::size_t index) const {
 }
 
 /// One warp loads words at random addresses: cycles by which the data of its last transaction come later than those of
-/// a single transaction, on average.
+/// a single transaction, on average. The SM belongs to the first partition of the last cache.
 double GlobalLoads::scattered(const machine::Machine& machine) const {
     std::mt19937_64 random;
     Dram dram(machine);
     double sum = 0;
     for (int load = 0; load < kScattered; ++load) {
-        double last = 0;
+        double last = -kApart;
         for (std::size_t i = 0; i < kWarp; ++i) {
             const double leaves = departure(i);
             const std::uint64_t address = random() % kSpread / kWordBytes * kWordBytes;
-            last = std::max(last, leaves + dram.distance(address) * line_range_ +
+            const bool far = far_.extra > 0 && machine::partition_of(address, far_.sides) != 0;
+            last = std::max(last, leaves + dram.distance(address) * line_range_ + far_.beyond_mean(far) +
                                       dram.read(address, kWordBytes, load * kApart + leaves).delay);
         }
         sum += last;
     }
-    return sum / kScattered;
+    return sum / kScattered - refresh_.mean_wait();
 }
 
 /// One warp on each SM reads line after line: the mean latency of its loads, where a load that waits for no other takes

@@ -5,6 +5,7 @@
 // simulated memory makes loads wait as well, so the waiting of the measurement is subtracted here.
 #pragma once
 
+#include "machine/dram_variation.hpp"
 #include "machine/machine.hpp"
 
 #include <cstddef>
@@ -28,7 +29,9 @@ private:
     [[nodiscard]] double scattered(const machine::Machine& machine) const;
     [[nodiscard]] double streamed(const machine::Machine& machine, double latency) const;
 
-    double line_range_ = 0;      ///< cycles from the latency of the nearest line of memory to that of the farthest
+    double line_range_ = 0;  ///< cycles from the latency of the nearest line of memory to that of the farthest
+    machine::Refresh refresh_;
+    machine::FarMemory far_;
     std::size_t coalesced_ = 1;  ///< transactions that a coalesced load counts as (Volkov 2016, 6.7)
     double spacing_ = 1;
     double whole_warp_ = 0;

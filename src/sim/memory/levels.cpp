@@ -216,7 +216,7 @@ void Builder::check_order(const MemoryPath& path, const std::vector<std::string>
 /// Cycles between the latencies of the nearest and the farthest line of memory. Their mean has to be the described
 /// latency.
 double checked_line_range(const machine::Path& from, const machine::Refresh& refresh, const std::string& where) {
-    if (!from.memory_latency_line_range) return 0;
+    if (!from.memory_latency_line_range) return machine::line_range(from, refresh);
     const auto& ends = *from.memory_latency_line_range;
     const auto mean = *from.memory_latency;
     if (ends.size() != 2 || ends[0] < 0 || ends[0] > mean || mean > ends[1] ||

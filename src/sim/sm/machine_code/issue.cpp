@@ -4,6 +4,7 @@
 #include "sass/form.hpp"
 #include "sim/exec/lane_fault.hpp"
 #include "sim/machine_code/constant_place.hpp"
+#include "sim/machine_code/deferred_barriers.hpp"
 #include "sim/machine_code/launch_state.hpp"
 #include "sim/machine_code/refused_instruction.hpp"
 #include "sim/machine_code/stall_kind.hpp"
@@ -186,6 +187,8 @@ void SassEngine::find_needs() {
                         .on_cores = cost.on_cores};
         needs.constant = machine_code::constant_place_of(instruction);
         needs.goes_on = needs.stall == 1;
+        needs.passes_barriers = machine_code::passes_barriers(step);
+        needs.defers_waiting = units_.barriers.defers && machine_code::defers_waiting(step);
         if (needs.kind == SassKind::fence) needs.fence = sass::fence_scope_of(instruction);
         needs.waits_for_group = machine_code::waits_for_group(step);
         needs.arrives_at_group = machine_code::arrives_at_group(step);
@@ -279,6 +282,7 @@ void SassEngine::prepare(Warp& warp, double now) {
     const std::size_t at = std::min(path->step, program_.steps.size());
     costs::IssueWait& wait = warp.wait;
     wait.held = std::max(warp.hold, warp.gap);
+    if (!needs_[at].passes_barriers && wait_behind_barrier(warp, at)) return;
     if (units_.fetch.spec.fetches) {
         const std::uint64_t address = kernel_.code_address + at * sass::kInstructionBytes;
         warp.hold =

@@ -60,6 +60,8 @@ struct SassNeeds {
     bool queues = false;    ///< a product of a warp group: waits for its unit after it has issued
     std::uint8_t results = 0;  ///< registers of an arithmetic instruction, which waits beside products
     bool commits = false;   ///< ends a group of matrix products
+    bool passes_barriers = false;  ///< issues behind a barrier of its block before that is complete
+    bool defers_waiting = false;   ///< a barrier of the block whose warp goes on
     sass::FenceScope fence = sass::FenceScope::none;
     bool waits_for_group = false, arrives_at_group = false;  ///< of warps that multiply matrices together
     costs::OperandReads reads{};
@@ -116,6 +118,7 @@ public:
 private:
     using Step = machine_code::Step;
 
+    static constexpr int kNoBarrierBehind = -1;
     struct Warp : ResidentWarp {
         explicit Warp(const machine_code::MachineProgram& program) : state(program) {}
         machine_code::Warp state;
@@ -129,6 +132,9 @@ private:
         double bulk_done = 0;             ///< these copies have completed
         std::uint64_t cluster_phase = 0;  ///< of its cluster's barrier, in which it arrived last
         bool waits_for_phase = false;     ///< of a barrier in shared memory
+        int behind = kNoBarrierBehind;    ///< the barrier of its block that it has passed and that is not complete
+        bool stopped_behind = false;      ///< it waits for that
+        double met = 0;                   ///< when a barrier was complete that it had passed; 0: nothing waits for it
         std::uint32_t turn = 0;           ///< instructions since another path had its turn
         std::uint32_t running = 0;        ///< lanes of the path that issued last
         costs::IssueWait wait;            ///< for its next instruction
@@ -149,6 +155,7 @@ private:
     void find_needs();
     static void fetch_registers(const Warp& warp, const SassNeeds& needs);
     void prepare(Warp& warp, double now);
+    [[nodiscard]] bool wait_behind_barrier(Warp& warp, std::size_t at);
     /// When the instruction that is chosen at `now` issues, as the ports of the register file allow.
     double read_operands(const Warp& warp, const SassNeeds& needs, std::uint32_t index, double now);
     void note_issue_of(Warp& warp, std::size_t at, double now);

@@ -13,6 +13,7 @@ BarrierSpec barrier_spec_of(const machine::Issue& issue) {
     BarrierSpec spec;
     spec.latency = static_cast<double>(issue.barrier_latency.value_or(0));
     spec.warp_latency = static_cast<double>(issue.warp_barrier_latency.value_or(0));
+    spec.defers = issue.barrier_defers.value_or(false);
     spec.counts_threads = issue.barrier_granularity.value_or(independent ? "thread" : "warp") == "thread";
     return spec;
 }

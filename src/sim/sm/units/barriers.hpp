@@ -14,6 +14,7 @@ struct BarrierSpec {
     double latency = 0;           ///< cycles from the last arrival to the next issue of the warps
     bool counts_threads = false;  ///< threads arrive one by one; else a warp arrives as a whole
     double warp_latency = 0;      ///< cycles that bar.warp.sync takes
+    bool defers = false;          ///< arithmetic behind a barrier issues before it is complete
 };
 [[nodiscard]] BarrierSpec barrier_spec_of(const machine::Issue& issue);
 
