@@ -111,7 +111,11 @@ TEST(SassStages, TheSchedulerIssuesOneInstructionOfAllItsWarpsInACycle) {
 TEST(SassStages, TheCoalescerMakesATransactionForEachLine) {
     const Word waits = with(kAdd, {18, 255, 7, 255}, {.stall = 4, .wait = 1 << 3});
     auto machine = h200();
-    machine.paths.at("global").memory_latency_line_range = {};  // a line must not be near or far by chance
+    // All lines have one latency, and no refresh delays them.
+    auto& path = machine.paths.at("global");
+    path.memory_latency_line_range = path.memory_latency_range = {};
+    path.memory_latency_partition_range = path.memory_far_extra = path.memory_far_request = {};
+    machine.memory.refresh_interval = machine.memory.refresh_time = {};
     const auto load = [&](std::int64_t bytes) {
         // The first load leaves the page's translation in the TLBs.
         return Kernel({with(kLoad, {20}, {.stall = 2, .write_barrier = 3}), waits, input_of_thread(bytes),

@@ -11,8 +11,8 @@ namespace gputomo::sim::machine_code {
 /// Whether the step is a barrier of the block that lets its warp go on.
 [[nodiscard]] bool defers_waiting(const Step& step);
 
-/// Whether the step issues behind such a barrier before all have arrived: it is arithmetic, and its control field names
-/// no dependence barrier for its result or its operands.
+/// Whether the step issues behind such a barrier before all have arrived. Only arithmetic does, and only where its
+/// control field names no dependence barrier for its result or its operands.
 [[nodiscard]] bool passes_barriers(const Step& step);
 
 }  // namespace gputomo::sim::machine_code
