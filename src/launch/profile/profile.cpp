@@ -7,6 +7,7 @@
 #include "launch/profile/parts_of_lines.hpp"
 #include "launch/profile/recorder.hpp"
 #include "launch/profile/resident_profile.hpp"
+#include "launch/profile/sampled_blocks.hpp"
 #include "launch/profile/saved_memory.hpp"
 #include "launch/profile/sharers.hpp"
 #include "launch/profile/steps.hpp"
@@ -48,8 +49,6 @@ constexpr double kWatched = 0.125;
 constexpr std::uint32_t kPollsAlone = 4096;
 /// Blocks whose work is compared.
 constexpr std::size_t kComparedBlocks = 4;
-/// A block that executes as many times the instructions of those that were recorded is recorded too.
-constexpr double kLonger = 1.5;
 
 constexpr std::string_view kAlone =
     "each sampled block starts with the memory as it is before the launch: no block was seen to read what another one "
@@ -351,7 +350,7 @@ private:
         }
         if (is_stable()) sample_for_long_blocks();
         if (stopped_ == Interruption::Why::instructions) refuse();
-        profile_.error = error();
+        profile_.error = error_of(profile_);
         profile_.stable = known_.size() == profile_.blocks || profile_.error <= sampling_.wanted_error;
         if (stopped_ == Interruption::Why::time)
             profile_.warnings.push_back(
@@ -363,57 +362,24 @@ private:
 
     void sample_for_long_blocks() {
         const bool whole = profile_.blocks <= kMostBlocks &&
-                           mean_instructions() * static_cast<double>(profile_.blocks) <= sampling_.thorough;
+                           mean_instructions(profile_) * static_cast<double>(profile_.blocks) <= sampling_.thorough;
         const std::uint64_t count = whole ? profile_.blocks : sampling_.most_blocks;
         for (std::uint64_t i = 0; i < count && !stopped_ && executed_ < sampling_.thorough; ++i)
             if (const auto block = whole ? i : random_() % profile_.blocks; !known_.contains(block))
                 (void)execute(block, false);
     }
 
-    [[nodiscard]] double mean_instructions() const {
-        double sum = 0;
-        for (const BlockCounts& block : profile_.sampled) sum += block.instructions;
-        return sum / static_cast<double>(profile_.sampled.size());
-    }
-
     /// The block that executes most, unless a recorded one is about as long.
     void record_longest() {
-        std::set<std::uint64_t> recorded;
-        for (const auto& sm : profile_.sms)
-            for (const BlockTrace& trace : sm) recorded.insert(trace.block);
-        double most_recorded = 0;
-        const BlockCounts* longest = nullptr;
-        for (const BlockCounts& block : profile_.sampled) {
-            if (recorded.contains(block.block)) most_recorded = std::max(most_recorded, block.instructions);
-            if (longest == nullptr || block.instructions > longest->instructions) longest = &block;
-        }
-        if (longest == nullptr || longest->instructions <= kLonger * most_recorded) return;
+        const BlockCounts* const longest = much_longer_block(profile_);
+        if (longest == nullptr) return;
         const auto before = stopped_;
         if (execute(longest->block, true)) profile_.longest.push_back(recorder_.take_trace());
         stopped_ = before;
     }
 
     [[nodiscard]] bool is_stable() const {
-        return profile_.sampled.size() >= kLeastBlocks && error() <= sampling_.wanted_error;
-    }
-
-    /// Largest relative standard error of the means.
-    [[nodiscard]] double error() const {
-        const std::size_t count = profile_.sampled.size();
-        if (count == profile_.blocks) return 0;
-        if (count < 2) return 1;
-        double most = 0;
-        for (const auto field : {&BlockCounts::instructions, &BlockCounts::transactions, &BlockCounts::load_sectors,
-                                 &BlockCounts::store_sectors, &BlockCounts::bank_cycles}) {
-            double sum = 0, squares = 0;
-            for (const BlockCounts& block : profile_.sampled) sum += block.*field;
-            const double mean = sum / static_cast<double>(count);
-            if (mean == 0) continue;
-            for (const BlockCounts& block : profile_.sampled) squares += (block.*field - mean) * (block.*field - mean);
-            most =
-                std::max(most, std::sqrt(squares / static_cast<double>(count - 1) / static_cast<double>(count)) / mean);
-        }
-        return most;
+        return profile_.sampled.size() >= kLeastBlocks && error_of(profile_) <= sampling_.wanted_error;
     }
 
     void find_footprint() {
@@ -485,7 +451,7 @@ private:
     }
 
     [[nodiscard]] double estimated_instructions() const {
-        return mean_instructions() * static_cast<double>(profile_.blocks);
+        return mean_instructions(profile_) * static_cast<double>(profile_.blocks);
     }
 
     /// Executes a block for another observer than the recorder.

@@ -1,0 +1,53 @@
+#include "launch/profile/sampled_blocks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+
+namespace gputomo::launch {
+namespace {
+
+/// A block that executes as many times the instructions of those that were recorded is recorded too.
+constexpr double kLonger = 1.5;
+
+}  // namespace
+
+double mean_instructions(const LaunchProfile& profile) {
+    double sum = 0;
+    for (const BlockCounts& block : profile.sampled) sum += block.instructions;
+    return sum / static_cast<double>(profile.sampled.size());
+}
+
+double error_of(const LaunchProfile& profile) {
+    const std::size_t count = profile.sampled.size();
+    if (count == profile.blocks) return 0;
+    if (count < 2) return 1;
+    double most = 0;
+    for (const auto field : {&BlockCounts::instructions, &BlockCounts::transactions, &BlockCounts::load_sectors,
+                             &BlockCounts::store_sectors, &BlockCounts::bank_cycles}) {
+        double sum = 0, squares = 0;
+        for (const BlockCounts& block : profile.sampled) sum += block.*field;
+        const double mean = sum / static_cast<double>(count);
+        if (mean == 0) continue;
+        for (const BlockCounts& block : profile.sampled) squares += (block.*field - mean) * (block.*field - mean);
+        most = std::max(most, std::sqrt(squares / static_cast<double>(count - 1) / static_cast<double>(count)) / mean);
+    }
+    return most;
+}
+
+const BlockCounts* much_longer_block(const LaunchProfile& profile) {
+    std::set<std::uint64_t> recorded;
+    for (const auto& sm : profile.sms)
+        for (const BlockTrace& trace : sm) recorded.insert(trace.block);
+    double most_recorded = 0;
+    const BlockCounts* longest = nullptr;
+    for (const BlockCounts& block : profile.sampled) {
+        if (recorded.contains(block.block)) most_recorded = std::max(most_recorded, block.instructions);
+        if (longest == nullptr || block.instructions > longest->instructions) longest = &block;
+    }
+    return longest != nullptr && longest->instructions > kLonger * most_recorded ? longest : nullptr;
+}
+
+}  // namespace gputomo::launch

@@ -1,0 +1,17 @@
+// What the blocks that were executed tell of the others.
+#pragma once
+
+#include "launch/profile/launch_profile.hpp"
+
+namespace gputomo::launch {
+
+/// Warp instructions of a block.
+[[nodiscard]] double mean_instructions(const LaunchProfile& profile);
+
+/// Largest relative standard error of the means; 0 where all blocks were executed.
+[[nodiscard]] double error_of(const LaunchProfile& profile);
+
+/// The block that executes most, where it executes far more than the recorded ones; else nullptr.
+[[nodiscard]] const BlockCounts* much_longer_block(const LaunchProfile& profile);
+
+}  // namespace gputomo::launch
