@@ -16,6 +16,13 @@ struct BlockLimits {
     std::uint32_t warps_of_scheduler = 0;    ///< slots for warps, or registers of so many warps, at each scheduler
     std::uint32_t scheduler_step = 0;        ///< launch.scheduler_step
     bool warps_give_back = false;            ///< launch.given_back is `warps`: a warp that ends gives its room back
+
+    /// Raises the other limits so that an empty SM with this number of schedulers holds `resident` blocks.
+    void hold(std::uint32_t resident, std::uint32_t schedulers) {
+        blocks = resident;
+        most_blocks = std::max(most_blocks, resident);
+        warps_of_scheduler = std::max(warps_of_scheduler, (resident * warps_of_block + schedulers - 1) / schedulers);
+    }
 };
 
 /// Blocks and warps on one SM. Warps go to the schedulers in turn.
@@ -30,6 +37,7 @@ public:
     BlockRoom(const BlockLimits& limits, std::size_t schedulers) : limits_(limits), warps_(schedulers) {}
 
     [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
+    [[nodiscard]] std::uint32_t warps_of_block() const { return limits_.warps_of_block; }
     /// Whether another block fits.
     [[nodiscard]] bool fits() const {
         if (!limits_.warps_give_back) return blocks_ < limits_.blocks;
@@ -65,5 +73,19 @@ private:
     std::uint32_t first_ = 0;  ///< scheduler of the first warp of the block that starts next
     std::uint32_t next_ = 0;
 };
+
+/// A block of the SM ends at `now`, and others start while they fit. `more` says whether any is left. `count` returns
+/// when an end counts, and `start` starts a block where it can. Returns when the last of these ends counts: one end for
+/// each block that starts, and one where no block is left.
+template <class More, class Count, class Start>
+double end_block(BlockRoom& room, double now, const More& more, const Count& count, const Start& start) {
+    room.end_block();
+    if (!more()) return count(now);
+    while (more() && room.fits()) {
+        now = count(now);
+        if (!start(now)) break;
+    }
+    return now;
+}
 
 }  // namespace gputomo::costs

@@ -9,7 +9,7 @@ namespace {
 
 /// Five blocks of four warps for two SMs that hold two blocks each.
 struct FiveBlocks : testing::Test {
-    BlockLaunchSpec spec{.blocks = 5, .blocks_per_sm = 2, .warps_per_block = 4};
+    BlockLaunchSpec spec{.blocks = 5, .blocks_per_sm = 2};
     costs::BlockLimits limits{.blocks = 2, .most_blocks = 8, .warps_of_block = 4, .warps_of_scheduler = 8};
     BlockLaunchState state = idle();
 

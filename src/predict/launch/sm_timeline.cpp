@@ -23,11 +23,8 @@ namespace {
 /// Room of an SM for the blocks of a profile, also where a change to the kernel lets it hold more of them.
 costs::BlockLimits limits_of(const launch::LaunchProfile& profile, std::uint32_t resident, std::uint32_t schedulers) {
     costs::BlockLimits limits = profile.room;
-    limits.blocks = resident;
-    limits.most_blocks = std::max(limits.most_blocks, resident);
     limits.warps_of_block = static_cast<std::uint32_t>(profile.warps_of_block());
-    limits.warps_of_scheduler =
-        std::max(limits.warps_of_scheduler, (resident * limits.warps_of_block + schedulers - 1) / schedulers);
+    limits.hold(resident, schedulers);
     return limits;
 }
 
@@ -141,12 +138,12 @@ private:
             steps_.end_block(now - block.start);
             if (timeline_.blocks.size() < costs::kMostSpans)
                 timeline_.blocks.push_back({.block = block.trace->block, .start = block.start, .end = now});
-            room_.end_block();
-            if (next_block_ == blocks_.size()) (void)count_end(now);
-            while (next_block_ < blocks_.size() && room_.fits()) {
-                now = count_end(now);
-                start_block(now + rates_.block_replacement);
-            }
+            (void)costs::end_block(
+                room_, now, [&] { return next_block_ < blocks_.size(); }, [&](double end) { return count_end(end); },
+                [&](double end) {
+                    start_block(end + rates_.block_replacement);
+                    return true;
+                });
         } else {
             for (auto& [number, barrier] : block.meets)
                 if (barrier.expected == 0) release_if_complete(block, barrier);

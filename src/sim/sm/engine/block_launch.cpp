@@ -34,7 +34,7 @@ std::optional<BlockStart> start_block(const BlockLaunchSpec& spec, BlockLaunchSt
     if (first || !spec.counts_ends)
         state.next_start = now + (spec.counts_ends ? spec.first_interval : spec.block_interval);
     const double next = spec.counts_ends && state.begins ? spec.next_interval : 0;
-    place.next_start = now + std::max(next, spec.warp_interval * spec.warps_per_block);
+    place.next_start = now + std::max(next, spec.warp_interval * place.room.warps_of_block());
     return BlockStart{state.next++, now};
 }
 

@@ -15,7 +15,6 @@ namespace gputomo::sim {
 struct BlockLaunchSpec {
     std::uint64_t blocks = 0;         ///< of the grid
     std::uint32_t blocks_per_sm = 0;  ///< resident at once when the launch begins
-    std::uint32_t warps_per_block = 0;
     double replacement = 0;           ///< cycles from the end of a block to the start of the one that takes its place
     double block_interval = 0;        ///< cycles between two blocks that the GPU starts, or counts as ended
     bool counts_ends = false;         ///< block_interval passes between ends

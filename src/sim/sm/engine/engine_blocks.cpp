@@ -60,7 +60,6 @@ void Engine::size_launch() {
     }
     units_.block_launch_spec.blocks = launch.grid.count();
     units_.block_launch_spec.blocks_per_sm = residency.blocks;
-    units_.block_launch_spec.warps_per_block = static_cast<std::uint32_t>((needs.threads + kWarpSize - 1) / kWarpSize);
     // Blocks of a cluster start together, when all of them have room.
     if (shape_.cluster.count() > 1) residency.room.warps_give_back = false;
     for (auto& sm : units_.block_launch.sms) sm.room = costs::BlockRoom(residency.room, setup_.costs.schedulers());
@@ -125,7 +124,7 @@ bool Engine::place_block(std::uint32_t sm, double now) {
     block.warps.clear();
     block.barriers = {};
     const auto threads = static_cast<std::uint32_t>(setup_.launch.block.count());
-    for (std::uint32_t w = 0; w < units_.block_launch_spec.warps_per_block; ++w)
+    for (std::uint32_t w = 0; w < units_.block_launch.sms[sm].room.warps_of_block(); ++w)
         start_warp(number, w, std::min<std::uint32_t>(kWarpSize, threads - w * kWarpSize), start->when);
     return true;
 }
@@ -189,20 +188,17 @@ void Engine::end_warp(std::uint32_t index, double now) {
     release_complete_barriers(block);
     if (!block.warps.empty()) return;
     note_end(block, now);
-    room.end_block();
     free_blocks_.push_back(warp.block);
-    // An end counts for the block that it lets start: none where earlier blocks have taken the room.
-    const auto count = [&] {
-        now = count_end(units_.block_launch_spec, units_.block_launch, now);
-        latest_ = std::max(latest_, now);
-    };
-    if (shape_.cluster.count() > 1 || units_.block_launch.next >= units_.block_launch_spec.blocks) count();
-    if (shape_.cluster.count() > 1) return place_clusters(now + units_.block_launch_spec.cluster_replacement);
-    while (units_.block_launch.next < units_.block_launch_spec.blocks && room.fits()) {
-        count();
-        if (!place_block(sm, now + units_.block_launch_spec.replacement)) break;
-    }
+    const BlockLaunchSpec& spec = units_.block_launch_spec;
+    const bool in_clusters = shape_.cluster.count() > 1;
+    // An end counts for the block that it lets start: none where earlier blocks have taken the room. The blocks of a
+    // cluster start when all of them have room.
+    now = costs::end_block(
+        room, now, [&] { return !in_clusters && units_.block_launch.next < spec.blocks; },
+        [&](double end) { return count_end(spec, units_.block_launch, end); },
+        [&](double end) { return place_block(sm, end + spec.replacement); });
     latest_ = std::max(latest_, now);
+    if (in_clusters) place_clusters(now + spec.cluster_replacement);
 }
 
 // ---- block barriers ------------------------------------------------------------------------------------------------

@@ -57,9 +57,6 @@ costs::BlockLimits room_of(const machine::Machine& machine, const BlockNeeds& ne
         warps = warps * parts / schedulers;
     const auto threads = topology.max_threads_per_sm ? topology.max_threads_per_sm : topology.max_threads_per_block;
     if (threads) warps = std::min(warps, static_cast<std::uint64_t>(*threads) / kWarpSize / schedulers);
-    // Whatever the partitions of the registers are, an empty SM holds what its residency says.
-    const std::uint64_t warps_of_block = (needs.threads + kWarpSize - 1) / kWarpSize;
-    warps = std::max(warps, (resident * warps_of_block + schedulers - 1) / schedulers);
     auto most = static_cast<std::uint64_t>(topology.max_blocks_per_sm.value_or(kDefaultBlocksPerSm));
     if (shared_bytes != 0 && machine.shared.capacity) {
         // The launch leaves the rest of the storage to the cache.
@@ -71,12 +68,15 @@ costs::BlockLimits room_of(const machine::Machine& machine, const BlockNeeds& ne
         }
         most = std::min(most, static_cast<std::uint64_t>(kept) / shared_bytes);
     }
-    return {.blocks = static_cast<std::uint32_t>(resident),
-            .most_blocks = static_cast<std::uint32_t>(std::max(most, resident)),
-            .warps_of_block = static_cast<std::uint32_t>(warps_of_block),
-            .warps_of_scheduler = static_cast<std::uint32_t>(std::min<std::uint64_t>(warps, kMostWarps)),
-            .scheduler_step = static_cast<std::uint32_t>(machine.launch.scheduler_step.value_or(0)),
-            .warps_give_back = machine.launch.given_back.known() && *machine.launch.given_back == "warps"};
+    costs::BlockLimits limits{
+        .most_blocks = static_cast<std::uint32_t>(most),
+        .warps_of_block = static_cast<std::uint32_t>((needs.threads + kWarpSize - 1) / kWarpSize),
+        .warps_of_scheduler = static_cast<std::uint32_t>(std::min<std::uint64_t>(warps, kMostWarps)),
+        .scheduler_step = static_cast<std::uint32_t>(machine.launch.scheduler_step.value_or(0)),
+        .warps_give_back = machine.launch.given_back.known() && *machine.launch.given_back == "warps"};
+    // Whatever the partitions of the registers are, an empty SM holds what its residency says.
+    limits.hold(static_cast<std::uint32_t>(resident), static_cast<std::uint32_t>(schedulers));
+    return limits;
 }
 
 }  // namespace
