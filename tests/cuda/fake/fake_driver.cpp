@@ -17,6 +17,8 @@
 #include <cstring>
 #include <iterator>
 #include <list>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -62,6 +64,9 @@ struct Program {
 
 /// All modules and links. Those of a failed device stay, as they do in the real driver.
 std::list<Program> programs;
+
+/// Memory behind allocations. A failed device leaves its memory until the context is reset, as in the real driver.
+std::map<abi::DevicePointer, std::unique_ptr<char[]>> allocated;
 
 /// Reserved addresses that were asked for, which have memory of the host behind them.
 std::vector<abi::DevicePointer> real_memory;
@@ -225,12 +230,14 @@ Result cuMemAlloc_v2(abi::DevicePointer* address, std::size_t bytes) {
     BEGIN("cuMemAlloc_v2");
     if (bytes > kMemory) return kOutOfMemory;
     ++state.allocations;
-    *address = reinterpret_cast<abi::DevicePointer>(std::malloc(bytes));
+    auto memory = std::make_unique_for_overwrite<char[]>(bytes);
+    *address = reinterpret_cast<abi::DevicePointer>(memory.get());
+    allocated[*address] = std::move(memory);
     return abi::kSuccess;
 }
 Result cuMemFree_v2(abi::DevicePointer address) {
     --state.allocations;
-    std::free(reinterpret_cast<void*>(address));
+    allocated.erase(address);
     return called("cuMemFree_v2");
 }
 Result cuMemcpyHtoDAsync_v2(abi::DevicePointer to, const void* from, std::size_t bytes, abi::Stream) {
@@ -430,6 +437,7 @@ Result cuLaunchKernelEx(const abi::LaunchConfiguration* configuration, abi::Func
 }
 Result cuDevicePrimaryCtxReset_v2(abi::DeviceOrdinal) {
     ++state.context_resets;
+    allocated.clear();
     --state.contexts;
     return called("cuDevicePrimaryCtxReset_v2");
 }
