@@ -16,9 +16,10 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// A kernel of tests/answer/fixtures/advice.cu with `buffers` arrays of 4 MiB as its first arguments.
-Launch launch_of(const std::string& kernel, std::size_t buffers, bool made_up) {
-    Launch launch{.code = read_file(GPUTOMO_SOURCE_DIR "/tests/answer/fixtures/advice.cubin", "a cubin"),
+/// A kernel with `buffers` arrays of 4 MiB as its first arguments.
+Launch launch_of(const std::string& kernel, std::size_t buffers, bool made_up,
+                 const std::string& cubin = "answer/fixtures/advice.cubin") {
+    Launch launch{.code = read_file(GPUTOMO_SOURCE_DIR "/tests/" + cubin, "a cubin"),
                   .kernel = kernel,
                   .origin = {},
                   .grid = {64},
@@ -52,6 +53,16 @@ TEST(DecisiveContent, GeneratedNumbersAreComparedWithZeros) {
         for (std::size_t i = 0; i < to.size(); i += 4) to[i] = static_cast<std::byte>(i / 4 % 2);
     };
     EXPECT_TRUE(decisive_content(launch));
+}
+
+/// A branch depends on a product, so that the block is executed again with products. It must find its word free again.
+TEST(DecisiveContent, IsLookedForInMemoryAsItWas) {
+    auto launch = launch_of("once", 3, false, "launch/fixtures/decisive.cubin");
+    launch.block = {32};
+    launch.buffers[1].made_up = true;
+    const auto found = decisive_content(launch);
+    ASSERT_TRUE(found);
+    EXPECT_THAT(*found, AllOf(HasSubstr("array 1"), HasSubstr("block 0 executes")));
 }
 
 }  // namespace

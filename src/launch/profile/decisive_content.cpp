@@ -2,6 +2,7 @@
 
 #include "capture/capture.hpp"
 #include "launch/prepared_launch.hpp"
+#include "launch/profile/saved_memory.hpp"
 #include "sass/cubin.hpp"
 #include "sim/machine_code/run.hpp"
 #include "sim/machine_code/unknown_values.hpp"
@@ -24,18 +25,19 @@ constexpr std::size_t kMostOther = std::size_t{64} << 20;
 /// Differences of executed instructions below this share change no answer by what matters.
 constexpr double kNotableDifference = 0.01;
 
-/// Counts instructions and makes one number of all addresses in global and shared memory.
+/// Counts instructions and makes one number of all addresses in global and shared memory. Keeps what is overwritten.
 class ContentTrace : public sim::machine_code::Observer {
 public:
-    explicit ContentTrace(std::uint64_t most) : most_(most) {}
+    ContentTrace(std::uint64_t most, SavedMemory& saved) : most_(most), saved_(saved) {}
 
     void execute(std::size_t /*step*/, std::uint32_t /*lanes*/, std::uint32_t /*mask*/) override {
         if (instructions == most_) throw Interruption{};
         ++instructions;
     }
-    void access(sim::machine_code::Space space, sim::machine_code::Access /*access*/, std::uint64_t offset,
-                std::uint64_t /*bytes*/) override {
+    void access(sim::machine_code::Space space, sim::machine_code::Access access, std::uint64_t offset,
+                std::uint64_t bytes) override {
         using sim::machine_code::Space;
+        if (space == Space::global && access != sim::machine_code::Access::read) saved_.save(offset, bytes);
         if (space != Space::global && space != Space::shared) return;
         // A sum, because warps may take turns in another order.
         addresses += (offset + 1) * 0x9E3779B97F4A7C15ULL;
@@ -47,6 +49,7 @@ public:
 
 private:
     std::uint64_t most_;
+    SavedMemory& saved_;
 };
 
 struct ExecutedBlock {
@@ -55,9 +58,11 @@ struct ExecutedBlock {
     std::string failure;  ///< what ended it otherwise
 };
 
+/// Memory is afterwards as it was before, so that a block can be executed again.
 ExecutedBlock execute_block(const PreparedLaunch& prepared, std::uint64_t block, std::uint64_t most,
                             sim::machine_code::UnknownMemory* unknown) {
-    ContentTrace trace(most);
+    SavedMemory saved(prepared.memory());
+    ContentTrace trace(most, saved);
     auto launch = prepared.launch();
     launch.blocks = {block};
     launch.observer = &trace;
@@ -69,10 +74,12 @@ ExecutedBlock execute_block(const PreparedLaunch& prepared, std::uint64_t block,
         executed.whole = true;
     } catch (const ContentTrace::Interruption&) {
     } catch (const sim::machine_code::NeedsProducts&) {
+        saved.restore();
         throw;
     } catch (const DeviceError& error) {
         executed.failure = error.what();
     }
+    saved.restore();
     executed.instructions = trace.instructions;
     executed.addresses = trace.addresses;
     return executed;
