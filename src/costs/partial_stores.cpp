@@ -86,33 +86,42 @@ void StoreQueue::add(std::uint64_t line, std::uint32_t sectors, double leaves) {
     last_ = std::max(last_, leaves);
 }
 
-FilledLine PartialLines::store(std::uint64_t line, std::uint32_t sectors, const LineBytes& bytes) {
-    const auto [known, first] = partial_.try_emplace(line);
+bool PartialLines::add(Known known, std::uint32_t sectors, const LineBytes& bytes) {
     Partial& partial = known->second;
-    if (!first) order_.erase(partial.place);
+    order_.erase(partial.place);
     partial.sectors |= sectors;
-    partial.stored += static_cast<std::uint32_t>(std::popcount(sectors));
     partial.bytes.add(bytes);
     if ((partial.sectors & ~partial.bytes.whole_sectors()) == 0) {
         partial_.erase(known);
-        return {};
+        return true;
     }
-    partial.place = order_.insert(order_.end(), line);
+    partial.place = order_.insert(order_.end(), known->first);
+    return false;
+}
+
+FilledLine PartialLines::store(std::uint64_t line, std::uint32_t sectors, const LineBytes& bytes) {
+    const auto [known, first] = partial_.try_emplace(line);
+    if (first) known->second.place = order_.insert(order_.end(), line);
+    known->second.stored += static_cast<std::uint32_t>(std::popcount(sectors));
+    if (add(known, sectors, bytes)) return {};
     return static_cast<double>(partial_.size()) <= lines_ ? FilledLine{} : take(order_.front());
+}
+
+void PartialLines::join(std::uint64_t line, std::uint32_t sectors, const LineBytes& bytes) {
+    if (const auto known = partial_.find(line); known != partial_.end()) add(known, sectors, bytes);
 }
 
 FilledLine PartialLines::take(std::uint64_t line) {
     const auto known = partial_.find(line);
     if (known == partial_.end()) return {};
-    FilledLine filled{.line = line,  // whole sectors of it need nothing
-                      .sectors = known->second.sectors & ~known->second.bytes.whole_sectors(),
-                      .stored = known->second.stored};
-    order_.erase(known->second.place);
+    const Partial& partial = known->second;
+    const std::uint32_t whole = partial.bytes.whole_sectors();
+    const FilledLine filled{.line = line,
+                            .sectors = partial.sectors & ~whole,
+                            .whole = partial.sectors & whole,
+                            .stored = partial.stored};
+    order_.erase(partial.place);
     partial_.erase(known);
-    const std::uint64_t address = line * kStoredLine;
-    const auto open = static_cast<double>(std::popcount(filled.sectors) * kStoredSector);
-    filled.read = reads_.read(address, open);
-    filled.written = writes_.write(address, open);
     return filled;
 }
 

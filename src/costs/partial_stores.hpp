@@ -87,21 +87,26 @@ private:
 struct FilledLine {
     std::uint64_t line = 0;
     std::uint32_t sectors = 0;  ///< as bits; 0: none
-    std::uint32_t stored = 0;   ///< sectors of the line, counted for each store that wrote them
-    /// Bytes of a stream in whose time memory reads and writes it.
-    double read = 0, written = 0;
+    std::uint32_t whole = 0;    ///< other sectors of it that stores have written as a whole, as bits
+    std::uint32_t stored = 0;   ///< sectors of the line, counted for each store that took them to the cache
+
+    [[nodiscard]] std::uint64_t address() const { return line * kStoredLine; }
+    [[nodiscard]] std::uint32_t bytes() const {
+        return static_cast<std::uint32_t>(std::popcount(sectors) * kStoredSector);
+    }
 };
 
 /// Lines of the last cache that stores have written in part. The one that was not written for longest is filled up.
 class PartialLines {
 public:
     /// `lines` of them are kept.
-    PartialLines(const PartialStores& spec, double lines)
-        : lines_(lines), reads_(spec.scattered), writes_(spec.scattered) {}
+    explicit PartialLines(double lines) : lines_(lines) {}
 
     /// A store wrote these bytes of a line, which lie in `sectors`. A store of whole sectors matters to a line that
     /// another one has written in part.
     [[nodiscard]] FilledLine store(std::uint64_t line, std::uint32_t sectors, const LineBytes& bytes);
+    /// A store that goes with one that waits to leave its SM wrote these bytes. The cache takes its sectors once.
+    void join(std::uint64_t line, std::uint32_t sectors, const LineBytes& bytes);
     /// The last cache gives the line up. Returns what memory fills up.
     [[nodiscard]] FilledLine take(std::uint64_t line);
     /// Whether it was written in part.
@@ -113,10 +118,13 @@ private:
         LineBytes bytes;
         std::list<std::uint64_t>::iterator place;
     };
+    using Known = std::unordered_map<std::uint64_t, Partial>::iterator;
+    /// Whether all sectors of the line that stores have reached are whole now. Nothing is kept of it then.
+    bool add(Known known, std::uint32_t sectors, const LineBytes& bytes);
+
     double lines_;
     std::unordered_map<std::uint64_t, Partial> partial_;  ///< by line
     std::list<std::uint64_t> order_;                      ///< the one written last at the end
-    ScatteredAccesses reads_, writes_;                    ///< of memory that fills lines up
 };
 
 }  // namespace gputomo::costs

@@ -3,9 +3,9 @@
 
 #include "machine/machine.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 namespace gputomo::costs {
@@ -27,28 +27,28 @@ public:
     static constexpr std::uint64_t kNear = 512;
     /// What memory moves at least.
     static constexpr double kBurst = 64;
+    /// Parts of lines that the warps of an SM read between two loads of one of them. With 32,
+    /// `hostile/line_for_each_lane` of suites/own.json, whose lanes each load four neighbouring lines, would come out
+    /// 1.3 times too slow.
+    static constexpr std::size_t kReadsOfSm = 1024;
+    /// Parts of lines that the last cache reads or writes for itself together: those of the lanes of one warp.
+    static constexpr std::size_t kOfCache = 32;
 
-    /// `remembered` is the number of accesses that later ones can be near. One warp makes 32 at once.
-    explicit ScatteredAccesses(const ScatteredSpec& spec, std::size_t remembered = 32)
-        : spec_(spec), recent_(remembered) {}
+    /// `remembered` is the number of accesses that later ones can be near.
+    ScatteredAccesses(const ScatteredSpec& spec, std::size_t remembered) : spec_(spec), recent_(remembered) {}
 
     /// Bytes of a stream in whose time memory reads these bytes of one line, or writes them.
     [[nodiscard]] double read(std::uint64_t address, double bytes) { return cost(address, bytes, spec_.read); }
     [[nodiscard]] double write(std::uint64_t address, double bytes) { return cost(address, bytes, spec_.write); }
 
 private:
-    double cost(std::uint64_t address, double bytes, double alone) {
-        if (alone <= bytes || bytes >= static_cast<double>(kLine)) return bytes;
-        const std::uint64_t place = address / kNear;
-        const bool near = std::ranges::find(recent_, place + 1) != recent_.end();
-        recent_[next_] = place + 1;
-        next_ = (next_ + 1) % recent_.size();
-        return near ? std::max(bytes, kBurst) : alone;
-    }
+    double cost(std::uint64_t address, double bytes, double alone);
 
     ScatteredSpec spec_;
-    std::vector<std::uint64_t> recent_;  ///< a ring of places, each plus one
+    std::vector<std::uint64_t> recent_;  ///< a ring of places
     std::size_t next_ = 0;
+    std::uint64_t count_ = 0;                                 ///< accesses so far
+    std::unordered_map<std::uint64_t, std::uint64_t> latest_;  ///< by place in the ring: its last access, from 1 on
 };
 
 }  // namespace gputomo::costs

@@ -27,20 +27,20 @@ TEST(PartialStores, JoinTheLastOnesOnly) {
 }
 
 TEST(PartialStores, LeaveLinesOfWhichTheOldestIsFilledUp) {
-    PartialLines lines({.scattered = {.read = 120, .write = 158}}, 2);
+    PartialLines lines(2);
     EXPECT_EQ(lines.store(0, kFirstSector, kFirstWord).sectors, 0U);
     EXPECT_EQ(lines.store(100, kFirstSector, kFirstWord).sectors, 0U);
     EXPECT_EQ(lines.store(0, kFirstSector, LineBytes(4, 4)).sectors, 0U) << "it is the newest one again";
     const auto filled = lines.store(200, kFirstSector, kFirstWord);
     EXPECT_EQ(filled.line, 100U);
     EXPECT_EQ(filled.sectors, kFirstSector);
-    EXPECT_EQ(filled.read, 120);
-    EXPECT_EQ(filled.written, 158);
+    EXPECT_EQ(filled.address(), 100U * kStoredLine);
+    EXPECT_EQ(filled.bytes(), kStoredSector);
     EXPECT_FALSE(lines.knows(100));
 }
 
 TEST(PartialStores, NeedNoMemoryOnceTheirSectorsAreWhole) {
-    PartialLines lines({}, 1);
+    PartialLines lines(1);
     EXPECT_EQ(lines.store(0, kFirstSector, kLaterWords).sectors, 0U);
     EXPECT_TRUE(lines.knows(0));
     EXPECT_EQ(lines.store(0, kFirstSector, kFirstWord).sectors, 0U);
@@ -49,7 +49,7 @@ TEST(PartialStores, NeedNoMemoryOnceTheirSectorsAreWhole) {
 }
 
 TEST(PartialStores, OfBytesNeedAllBytesOfASector) {
-    PartialLines lines({}, 1);
+    PartialLines lines(1);
     for (std::uint64_t byte = 0; byte < 32; byte += 2) (void)lines.store(0, kFirstSector, LineBytes(byte, 1));
     EXPECT_TRUE(lines.knows(0)) << "every word was touched, and a half of its bytes is missing";
     for (std::uint64_t byte = 1; byte < 32; byte += 2) (void)lines.store(0, kFirstSector, LineBytes(byte, 1));
@@ -57,7 +57,7 @@ TEST(PartialStores, OfBytesNeedAllBytesOfASector) {
 }
 
 TEST(PartialStores, AreCompletedByAStoreOfWholeSectors) {
-    PartialLines lines({}, 1);
+    PartialLines lines(1);
     (void)lines.store(0, kFirstSector, kFirstWord);
     (void)lines.store(0, kWholeLine, LineBytes::of_sectors(kWholeLine));
     EXPECT_FALSE(lines.knows(0));
@@ -72,16 +72,29 @@ TEST(LineBytes, BeginAnywhereInALine) {
     EXPECT_EQ(LineBytes::of_sectors(0b1010).whole_sectors(), 0b1010U);
 }
 
-TEST(PartialStores, ToNeighbouringLinesAreFilledInLessTime) {
-    PartialLines lines({.scattered = {.read = 120, .write = 158}}, 0);
-    EXPECT_EQ(lines.store(0, kWholeLine, kFirstWord).read, 128);
-    EXPECT_EQ(lines.store(100, kFirstSector, kFirstWord).read, 120);
-    EXPECT_EQ(lines.store(101, kFirstSector, kFirstWord).read, 64) << "near";
-    EXPECT_EQ(lines.store(104, kFirstSector, kFirstWord).written, 158) << "far";
+TEST(PartialStores, ThatJoinAWaitingOneAreTakenOnce) {
+    PartialLines lines(10);
+    (void)lines.store(7, 0b11, kFirstWord);
+    lines.join(7, 0b01, LineBytes(8, 4));
+    EXPECT_EQ(lines.take(7).stored, 2U);
+    lines.join(8, 0b01, kFirstWord);
+    EXPECT_FALSE(lines.knows(8)) << "no store has reached the cache";
+    (void)lines.store(7, kFirstSector, kFirstWord);
+    lines.join(7, kFirstSector, kLaterWords);
+    EXPECT_FALSE(lines.knows(7)) << "its sector is whole";
+}
+
+TEST(PartialStores, LeaveOtherSectorsWhole) {
+    PartialLines lines(10);
+    (void)lines.store(7, 0b001, kFirstWord);
+    (void)lines.store(7, 0b110, LineBytes::of_sectors(0b110));
+    const auto filled = lines.take(7);
+    EXPECT_EQ(filled.sectors, 0b001U);
+    EXPECT_EQ(filled.whole, 0b110U);
 }
 
 TEST(PartialStores, GiveUpTheLinesThatTheCacheDisplaces) {
-    PartialLines lines({}, 10);
+    PartialLines lines(10);
     (void)lines.store(7, 0b11, kFirstWord);
     EXPECT_EQ(lines.take(8).sectors, 0U);
     EXPECT_EQ(lines.take(7).sectors, 0b11U);

@@ -21,7 +21,7 @@ void PartsOfLines::add(const Sectors& own, const Sectors& before) {
     sorted.reserve(own.size());
     for (const std::uint64_t sector : own) sorted.push_back(sector);
     std::ranges::sort(sorted);
-    costs::ScatteredAccesses writes(spec_);
+    costs::ScatteredAccesses writes(spec_, costs::ScatteredAccesses::kOfCache);
     double parts = 0, continued = 0;  // of lines; those of which an earlier block has another part
     for (std::size_t i = 0; i < sorted.size();) {
         const std::uint64_t line = sorted[i] / kSectors;

@@ -13,10 +13,6 @@ std::uint64_t sector_number(const launch::TouchedLine& line, std::uint32_t secto
     return line.line * (launch::kTouchedLineBytes / launch::kTouchedSectorBytes) + sector;
 }
 
-/// Parts of lines that the SM's warps read between two instructions of one of them, which count as neighbours where
-/// they lie together. `hostile/line_for_each_lane` of suites/own.json would come out 1.3 times too slow with 32.
-constexpr std::size_t kNearReads = 1024;
-
 constexpr std::uint32_t kWholeLine = (1U << (launch::kTouchedLineBytes / launch::kTouchedSectorBytes)) - 1;
 
 double bytes_of(std::uint32_t sectors) {
@@ -39,8 +35,11 @@ SmMemory::SmMemory(const SmRates& rates, const Shares& shares, double partial_st
       l2_(shares.l2_bytes / rates.l2_granule),
       load_(rates.contention),
       waiting_stores_(rates.partial_stores.merged_lines),
-      scattered_reads_(shares.completed_reads ? costs::ScatteredSpec{} : rates.partial_stores.scattered, kNearReads),
-      partial_lines_(rates.partial_stores, rates.partial_stores.kept_lines / std::max(1.0, shares.active_sms)),
+      scattered_reads_(shares.completed_reads ? costs::ScatteredSpec{} : rates.partial_stores.scattered,
+                       costs::ScatteredAccesses::kReadsOfSm),
+      filling_reads_(rates.partial_stores.scattered, costs::ScatteredAccesses::kOfCache),
+      filling_writes_(filling_reads_),
+      partial_lines_(rates.partial_stores.kept_lines / std::max(1.0, shares.active_sms)),
       atomic_units_(shares.atomic_shares.parts.size()),
       pages_(rates.tlbs.size()) {}
 
@@ -249,8 +248,7 @@ double SmMemory::store(const launch::TouchedLine& line, double now) {
     const std::uint32_t sectors =
         global && scale_ > 0 ? waiting_stores_.left(line.line, line.sectors, now) : line.sectors;
     // What joins a waiting store may complete its sectors.
-    if (sectors != line.sectors && partial_lines_.knows(line.line))
-        (void)partial_lines_.store(line.line, line.sectors & ~sectors, written_by(line));
+    if (sectors != line.sectors) partial_lines_.join(line.line, line.sectors & ~sectors, written_by(line));
     if (sectors == 0) return now;
     const double bytes = bytes_of(sectors);
     timeline_.l2_written_bytes += bytes;
@@ -284,9 +282,10 @@ void SmMemory::fill_partial(const launch::TouchedLine& line, std::uint32_t secto
     const double booked = std::min(bytes, stored * shares_.written_back);
     timeline_.dram_read_bytes += bytes;
     timeline_.dram_written_bytes += bytes - booked;
-    const double streamed = filled.written + bytes * (rates_.write_cost - 1) -
+    const double streamed = filling_writes_.write(filled.address(), bytes) + bytes * (rates_.write_cost - 1) -
                             booked * (shares_.scattered + shares_.write_cost - 1);
-    (void)at_share(dram_, now, filled.read * shares_.active_sms / rates_.memory_bandwidth);
+    const double read = filling_reads_.read(filled.address(), bytes);
+    (void)at_share(dram_, now, read * shares_.active_sms / rates_.memory_bandwidth);
     write_for(std::max(0.0, streamed) * shares_.active_sms / rates_.memory_bandwidth, now);
     stores_passed_ = std::max(stores_passed_, dram_.served_until());
 }

@@ -132,6 +132,7 @@ private:
     double stores_passed_ = 0;  ///< when the last store so far has passed the way that it shares with reads
     costs::StoreQueue waiting_stores_;
     costs::ScatteredAccesses scattered_reads_;
+    costs::ScatteredAccesses filling_reads_, filling_writes_;  ///< of lines that the L2 fills up
     costs::PartialLines partial_lines_;  ///< this SM's part of them
     Server filling_;                     ///< parts of the L2 that stores to lines on their way from DRAM block
     std::vector<Server> atomic_units_;

@@ -63,8 +63,9 @@ Dram::Dram(const machine::Machine& machine)
       pauses_(machine),
       refresh_(refresh_of(machine)),
       contention_(machine),
-      reads_(costs::scattered_spec_of(machine)),
-      writes_(costs::scattered_spec_of(machine)) {
+      scattered_(costs::scattered_spec_of(machine)),
+      reads_(scattered_, costs::ScatteredAccesses::kOfCache),
+      writes_(reads_) {
     const auto& memory = machine.memory;
     const std::size_t channels = channels_of(machine);
     const double count = static_cast<double>(channels);
@@ -130,15 +131,22 @@ double Dram::fetch(std::uint64_t line, Bursts wanted, double now) {
     return ready;
 }
 
-Dram::Wait Dram::read(std::uint64_t physical, std::uint32_t bytes, double now) {
+Dram::Wait Dram::read(std::uint64_t physical, std::uint32_t bytes, double now, std::optional<std::uint32_t> sm) {
     const double arrival = pauses_.working(now);
-    Wait wait = serve_read(physical, bytes, arrival);
+    Wait wait = serve_read(physical, bytes, arrival, sm);
     const double served = pauses_.real(arrival + wait.delay, now);
     wait.delay = served + refresh_.wait(physical, served) - now;
     return wait;
 }
 
-Dram::Wait Dram::serve_read(std::uint64_t physical, std::uint32_t bytes, double now) {
+double Dram::streamed(std::uint64_t physical, std::uint32_t bytes, std::optional<std::uint32_t> sm) {
+    if (!sm) return reads_.read(physical, bytes);
+    while (reads_of_sm_.size() <= *sm)
+        reads_of_sm_.emplace_back(scattered_, costs::ScatteredAccesses::kReadsOfSm);
+    return reads_of_sm_[*sm].read(physical, bytes);
+}
+
+Dram::Wait Dram::serve_read(std::uint64_t physical, std::uint32_t bytes, double now, std::optional<std::uint32_t> sm) {
     if (banks_.described()) {
         // The described latency is that of the whole read, so its lines do not wait for each other.
         const std::uint64_t line_bytes = banks_.fetch_bytes(), first = physical / line_bytes,
@@ -151,10 +159,10 @@ Dram::Wait Dram::serve_read(std::uint64_t physical, std::uint32_t bytes, double 
     }
     Channel& channel = channels_[channel_of(physical)];
     use_idle_time(channel, now);
-    const double streamed = reads_.read(physical, bytes), service = streamed * cycles_per_read_byte_;
+    const double stream = streamed(physical, bytes, sm), service = stream * cycles_per_read_byte_;
     channel.read = std::min(kMostRead, channel.read + bytes);
     const double loaded = contention_.wait(physical, now);
-    contention_.add_read(now, streamed);
+    contention_.add_read(now, stream);
     return {std::max(loaded, channel.server.reserve(now, service) - now), service, &channel.server};
 }
 

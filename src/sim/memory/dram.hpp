@@ -10,6 +10,7 @@
 #include "sim/memory/server.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace gputomo::sim {
@@ -30,7 +31,8 @@ namespace gputomo::sim {
 /// whichever is longer.
 ///
 /// Parts of lines that lie far from others take as long as memory.scattered_read_bytes and
-/// memory.scattered_write_bytes of a stream, where banks are not described.
+/// memory.scattered_write_bytes of a stream, where banks are not described. A part that an SM reads is near those that
+/// the same SM has read before.
 ///
 /// A read that the memory would serve while its line is refreshed (memory.refresh_interval, memory.refresh_time) waits
 /// for the end. Described rates and latencies include that, so that other reads do not wait for it.
@@ -49,8 +51,8 @@ public:
         /// The channel's; nullptr where banks are described, because the parts of a read then lie in several channels.
         const Server* server = nullptr;
     };
-    /// A read that arrives at `now`.
-    Wait read(std::uint64_t physical, std::uint32_t bytes, double now);
+    /// A read that arrives at `now`. An SM asks for it, or the last cache does so for itself.
+    Wait read(std::uint64_t physical, std::uint32_t bytes, double now, std::optional<std::uint32_t> sm = {});
     /// How long after `now` the channel's queue takes the write.
     double write(std::uint64_t physical, std::uint32_t bytes, double now);
     /// How far away the line lies, by its channel: -0.5 is the nearest, 0.5 the farthest.
@@ -74,7 +76,8 @@ private:
     /// Reads a whole line; returns when the wanted bursts have their channel. Times here and in serve_read() are
     /// working time (Pauses).
     double fetch(std::uint64_t line, Bursts wanted, double now);
-    Wait serve_read(std::uint64_t physical, std::uint32_t bytes, double now);
+    Wait serve_read(std::uint64_t physical, std::uint32_t bytes, double now, std::optional<std::uint32_t> sm);
+    [[nodiscard]] double streamed(std::uint64_t physical, std::uint32_t bytes, std::optional<std::uint32_t> sm);
 
     struct Channel {
         Server server;
@@ -90,7 +93,9 @@ private:
     Pauses pauses_;
     machine::Refresh refresh_;
     Contention contention_;  ///< of a memory without described banks
-    costs::ScatteredAccesses reads_, writes_;
+    costs::ScatteredSpec scattered_;
+    std::vector<costs::ScatteredAccesses> reads_of_sm_;  ///< by SM, as far as they have read
+    costs::ScatteredAccesses reads_, writes_;            ///< of the last cache
     double cycles_per_read_byte_ = 0;
     double cycles_per_written_byte_ = 0;
     double turnaround_ = 0;  ///< cycles per change of direction

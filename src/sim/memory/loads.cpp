@@ -171,7 +171,8 @@ Time MemoryModel::fetch(TransactionState& state, std::size_t depth, Range range,
         reached_dram_ = true;
         // DRAM is asked when the address has been translated.
         now += state.penalty;
-        const auto wait = dram_.read(range.physical, static_cast<std::uint32_t>(range.bytes), now);
+        const auto wait =
+            dram_.read(range.physical, static_cast<std::uint32_t>(range.bytes), now, state.transaction.sm);
         const double own = wait.server != nullptr ? own_work(state, *wait.server, wait.service) : 0;
         const double waited = std::max(0.0, wait.delay - own);
         double distance = state.path.line_range > 0 ? dram_.distance(range.physical) * state.path.line_range : 0;

@@ -36,7 +36,7 @@ MemoryModel::MemoryModel(const machine::Machine& machine, const AddressSpace& ad
       storage_(machine, levels_, options.seed + 2),
       dram_(machine),
       partial_stores_(costs::partial_stores_of(machine)),
-      partial_lines_(partial_stores_, partial_stores_.kept_lines),
+      partial_lines_(partial_stores_.kept_lines),
       stores_(kSharedSlots),
       atomic_units_(kSharedSlots),
       fabric_(kSharedSlots),

@@ -111,7 +111,7 @@ private:
     /// Memory fills up a line that the last cache no longer keeps as it is. Returns the cycles by which that delays the
     /// store.
     double fill_partial(const Transaction& transaction, TagArray& tags, std::uint64_t line, Time now);
-    double fill(const costs::FilledLine& filled, Time now);
+    double fill(const costs::FilledLine& filled, const TagArray& tags, Time now);
     /// When a store's or an atomic's data have left the SM.
     Time leave(std::uint32_t sm, std::uint64_t bytes, Time now);
     /// Writes the dirty sectors of an evicted line to DRAM.

@@ -26,14 +26,22 @@ costs::LineBytes written_by(const Transaction& store) {
     return store.partial ? store.written : costs::LineBytes::of_sectors(sectors_of_line(store));
 }
 
-/// The sectors of a cache that memory fills up.
-TagArray::Sectors sectors_in(const TagArray& tags, const costs::FilledLine& filled) {
+/// The sectors of a cache in which these sectors of a line lie. Both may differ in size.
+TagArray::Sectors sectors_in(const TagArray& tags, std::uint64_t line, std::uint32_t of_line) {
     TagArray::Sectors sectors = 0;
-    const std::uint64_t address = filled.line * costs::kStoredLine;
-    for (std::uint64_t sector = 0; filled.sectors >> sector != 0; ++sector)
-        if ((filled.sectors >> sector & 1) != 0)
-            sectors |= tags.sectors_of(address + sector * costs::kStoredSector, costs::kStoredSector);
+    for (std::uint64_t sector = 0; of_line >> sector != 0; ++sector)
+        if ((of_line >> sector & 1) != 0)
+            sectors |= tags.sectors_of(line + sector * costs::kStoredSector, costs::kStoredSector);
     return sectors;
+}
+
+/// Sectors of the line that the cache keeps in one sector with others that memory fills up, and writes back with them.
+std::uint32_t written_beside(const TagArray& tags, const costs::FilledLine& filled) {
+    const TagArray::Sectors all = sectors_in(tags, filled.address(), filled.sectors);
+    std::uint32_t beside = 0;
+    for (std::uint32_t sector = 1; sector <= filled.whole; sector <<= 1)
+        if ((filled.whole & sector) != 0 && (sectors_in(tags, filled.address(), sector) & all) != 0) beside |= sector;
+    return beside;
 }
 
 }  // namespace
@@ -46,8 +54,8 @@ double MemoryModel::write_to_dram(std::uint64_t physical, std::uint64_t bytes, T
 double MemoryModel::write_back(const TagArray::Found& found, const TagArray& tags, Time now) {
     // Memory fills up what stores have written in part.
     const costs::FilledLine filled = partial_lines_.take(found.evicted / costs::kStoredLine);
-    const double waited = fill(filled, now);
-    const TagArray::Sectors left = found.evicted_dirty & ~sectors_in(tags, filled);
+    const double waited = fill(filled, tags, now);
+    const TagArray::Sectors left = found.evicted_dirty & ~sectors_in(tags, filled.address(), filled.sectors);
     if (left == 0) return waited;
     return std::max(waited,
                     write_to_dram(found.evicted, std::uint64_t(std::popcount(left)) << tags.sector_shift(), now));
@@ -150,23 +158,24 @@ std::uint32_t MemoryModel::leaving_sectors(const Transaction& transaction, std::
     const std::uint32_t sectors = sectors_of_line(transaction);
     const std::uint32_t left = store_queues_[transaction.sm].left(line, sectors, now);
     // What joins a waiting store may complete its sectors.
-    if (left != sectors && partial_lines_.knows(line))
-        (void)partial_lines_.store(line, sectors & ~left, written_by(transaction));
+    if (left != sectors) partial_lines_.join(line, sectors & ~left, written_by(transaction));
     return left;
 }
 
 double MemoryModel::fill_partial(const Transaction& transaction, TagArray& tags, std::uint64_t line, Time now) {
     const costs::FilledLine filled = partial_lines_.store(line, sectors_of_line(transaction), written_by(transaction));
-    if (filled.sectors != 0) tags.mark_clean(filled.line * costs::kStoredLine, sectors_in(tags, filled));
-    return fill(filled, now);
+    const double waited = fill(filled, tags, now);
+    if (filled.sectors != 0) tags.mark_clean(filled.address(), sectors_in(tags, filled.address(), filled.sectors));
+    return waited;
 }
 
-double MemoryModel::fill(const costs::FilledLine& filled, Time now) {
+double MemoryModel::fill(const costs::FilledLine& filled, const TagArray& tags, Time now) {
     if (filled.sectors == 0) return 0;
-    dram_bytes_ += 2 * static_cast<std::uint64_t>(std::popcount(filled.sectors)) * costs::kStoredSector;
-    const std::uint64_t at = filled.line * costs::kStoredLine;
-    const double read = dram_.read(at, static_cast<std::uint32_t>(filled.read), now).delay;
-    return std::max(read, dram_.write(at, static_cast<std::uint32_t>(filled.written), now));
+    const auto beside = static_cast<std::uint32_t>(std::popcount(written_beside(tags, filled)) * costs::kStoredSector);
+    const std::uint32_t read = filled.bytes(), written = read + beside;
+    dram_bytes_ += read + written;
+    const double waited = dram_.read(filled.address(), read, now).delay;
+    return std::max(waited, dram_.write(filled.address(), written, now));
 }
 
 Time MemoryModel::leave(std::uint32_t sm, std::uint64_t bytes, Time now) {
