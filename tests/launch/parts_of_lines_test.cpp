@@ -48,5 +48,28 @@ TEST(PartsOfLines, AreNotCompletedWhereABlockHasWholeLines) {
     EXPECT_TRUE(lines.are_completed());
 }
 
+/// One line that two blocks share does not decide about the lines that 100 blocks have alone.
+TEST(PartsOfLines, AreNotCompletedBecauseOneLineIs) {
+    std::vector<Sectors> blocks;
+    for (std::uint64_t block = 0; block < 2; ++block) {
+        Sectors halo;
+        halo.insert(block);
+        blocks.push_back(halo);
+    }
+    for (std::uint64_t block = 0; block < 100; ++block) blocks.push_back(every(1000, 1'000'000 * (block + 1)));
+    EXPECT_GT(cost_of(blocks), 4);
+}
+
+/// Blocks of which most go on with no line of others outweigh one that does.
+TEST(PartsOfLines, AreNotCompletedWhereMostBlocksMeetByChance) {
+    std::vector<Sectors> blocks{every(1000), every(1000, 1)};
+    for (std::uint64_t block = 0; block < 10; ++block) {
+        Sectors sectors = every(1000, 1'000'000 * (block + 1));
+        sectors.insert(1000 * block + 2);
+        blocks.push_back(sectors);
+    }
+    EXPECT_GT(cost_of(blocks), 4);
+}
+
 }  // namespace
 }  // namespace gputomo::launch

@@ -9,9 +9,12 @@ namespace gputomo::launch {
 namespace {
 
 constexpr std::uint64_t kSectors = kTouchedLineBytes / kTouchedSectorBytes;
-/// A block goes on with the lines of earlier ones where they have other parts of this share of its lines. Sectors at
+/// Blocks go on with the lines of others where earlier ones have other parts of this share of their lines. Sectors at
 /// random places meet in fewer lines.
 constexpr double kContinued = 0.5;
+/// Blocks that go on with others decide if together they have this share of the parts that a mean block has. The rest
+/// of a halo does not decide for the grid.
+constexpr double kEnough = 0.5;
 
 }  // namespace
 
@@ -38,11 +41,21 @@ void PartsOfLines::add(const Sectors& own, const Sectors& before) {
                 break;
             }
     }
-    completed_ = completed_ || (parts > 0 && continued >= kContinued * parts);
+    ++blocks_;
+    parts_ += parts;
+    // The rest of the lines of a block that meets no other one may belong to a block that was not executed.
+    if (continued == 0) return;
+    parts_of_continuing_ += parts;
+    continued_ += continued;
+}
+
+bool PartsOfLines::are_completed() const {
+    return continued_ > 0 && continued_ >= kContinued * parts_of_continuing_ &&
+           parts_of_continuing_ * blocks_ >= kEnough * parts_;
 }
 
 double PartsOfLines::cost_of_writes() const {
-    return bytes_ == 0 || completed_ ? 1 : streamed_ / bytes_;
+    return bytes_ == 0 || are_completed() ? 1 : streamed_ / bytes_;
 }
 
 }  // namespace gputomo::launch

@@ -14,7 +14,7 @@ public:
     /// Sectors that a block reads or writes, and those of all blocks before it.
     void add(const Sectors& own, const Sectors& before);
     /// Whether other blocks read or write the rest of the lines.
-    [[nodiscard]] bool are_completed() const { return completed_; }
+    [[nodiscard]] bool are_completed() const;
     /// Time of memory for a written byte of them, relative to that of a stream. It is 1 where they are completed,
     /// because the last cache keeps lines until then.
     [[nodiscard]] double cost_of_writes() const;
@@ -22,7 +22,9 @@ public:
 private:
     costs::ScatteredSpec spec_;
     double bytes_ = 0, streamed_ = 0;
-    bool completed_ = false;  ///< a block goes on with lines of which earlier ones have parts
+    double blocks_ = 0, parts_ = 0;  ///< parts of lines that blocks have
+    /// Parts of the blocks that have lines of which an earlier block has another part, and how many of these.
+    double parts_of_continuing_ = 0, continued_ = 0;
 };
 
 }  // namespace gputomo::launch
