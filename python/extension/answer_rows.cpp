@@ -250,6 +250,7 @@ nanobind::dict rows_of(const answer::Answer& answer) {
         .row("advice", answer.advice)
         .row("sensitivity", answer.sensitivity)
         .row("differences", answer.differences)
+        .row("printed", answer.printed)
         .row("assumptions", answer.assumptions)
         .row("warnings", answer.warnings)
         .dict();

@@ -366,6 +366,8 @@ class Answer:
     """Largest first. None where that was not looked for."""
     differences: tuple[BufferDifference, ...] | None
     """Where memory differs from what the recorded GPU left; None where that was not asked for."""
+    printed: str | None
+    """What the threads of the simulated blocks print, at most 1 MiB. None in predictions and for PTX."""
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
     outputs: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)

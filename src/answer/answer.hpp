@@ -180,6 +180,9 @@ struct Answer {
     std::optional<std::vector<Sensitivity>> sensitivity{};
     /// Where memory differs from what the recorded GPU left; nullopt where that was not asked for.
     std::optional<std::vector<launch::Difference>> differences;
+    /// What the threads of the simulated blocks print, in the order in which they do. nullopt where that is not looked
+    /// at: in predictions, and for PTX.
+    std::optional<std::string> printed{};
     std::vector<std::string> assumptions, warnings;
 };
 

@@ -225,6 +225,7 @@ Json answer_json(const Answer& a) {
               {"error", json_of(a.coverage.error)},
               {"code", a.coverage.machine_code ? "sass" : "ptx"}}},
             {"differences", a.differences ? json_of(*a.differences) : Json()},
+            {"printed", a.printed ? Json(*a.printed) : Json()},
             {"assumptions", a.assumptions},
             {"warnings", a.warnings}};
 }

@@ -237,6 +237,11 @@ void append_differences(Text out, const std::vector<launch::Difference>& differe
     }
 }
 
+/// As it is, because a reader compares it with what a GPU printed. Other headings stand above indented lines.
+void append_printed(Text out, std::string_view printed) {
+    fmt::format_to(out, "\nPrinted by the kernel:\n{}{}", printed, printed.ends_with('\n') ? "" : "\n");
+}
+
 }  // namespace
 
 std::string name_of(const Caches& caches) {
@@ -288,6 +293,7 @@ std::string answer_text(const Answer& answer) {
     if (answer.sensitivity) append_sensitivity(out, answer);
     if (answer.differences) append_differences(out, *answer.differences);
     append_list(out, "Warnings", answer.warnings);
+    if (answer.printed && !answer.printed->empty()) append_printed(out, *answer.printed);
     return text;
 }
 

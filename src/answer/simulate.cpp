@@ -15,6 +15,7 @@
 #include "units/error.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -152,6 +153,25 @@ LaunchShape shape_of(const launch::Launch& launch, const machine::Machine& machi
     return shape;
 }
 
+/// Bytes that are no UTF-8 are replaced.
+std::string valid_text(const std::string& text) {
+    using Json = nlohmann::json;
+    return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
+
+void fill_printed(Answer& answer, const sim::ExecutedCode& code) {
+    if (code.language != sim::ExecutedCode::Language::sass) return;
+    const sim::machine_code::Printed& printed = code.printed;
+    answer.printed = valid_text(printed.text());
+    if (printed.lost() != 0)
+        answer.warnings.push_back(fmt::format("{} calls of printf are left out of what is printed, which is cut off at "
+                                              "{} MiB", printed.lost(), sim::machine_code::Printed::kMost >> 20));
+    if (!printed.text().empty() && answer.coverage.timed_blocks < answer.coverage.blocks)
+        answer.warnings.push_back(fmt::format(
+            "what is printed is that of {} of {} blocks; --whole simulates all", answer.coverage.timed_blocks,
+            answer.coverage.blocks));
+}
+
 /// Lets a launch leave its data in the caches, and says what that lacks.
 void fill_caches(sim::SimulatedDevice& gpu, launch::PlacedLaunch& placed, const SimulationRequest& request,
                  const Plan& plan, std::vector<std::string>& warnings) {
@@ -204,6 +224,7 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
                   .assumptions = assumptions_of(device->executed_code())};
     answer.warnings = std::move(warnings);
     fill_instructions(answer, device->executed_code(), launch);
+    fill_printed(answer, device->executed_code());
     fill_rates(answer, gpu.machine, [&](std::string_view type) { return flop_ceiling(gpu.machine, type); });
     answer.time.interval = interval_of(answer.time.cycles, Method::simulate, answer.gpu);
     add_atomic_remarks(answer, device->counters(), gpu.machine);

@@ -2,6 +2,7 @@
 
 #include "launch/module_variables.hpp"
 #include "units/error.hpp"
+#include "units/warp.hpp"
 
 #include <fmt/format.h>
 
@@ -97,6 +98,15 @@ sim::machine_code::FunctionalLaunch PreparedLaunch::launch() const {
     auto launch = launch_;
     launch.parameters = parameters_;
     launch.textures = &textures_;
+    return launch;
+}
+
+sim::machine_code::FunctionalLaunch PreparedLaunch::launch_on(const machine::Machine& machine) const {
+    auto launch = this->launch();
+    const auto& topology = machine.topology;
+    const auto threads = topology.max_threads_per_sm ? topology.max_threads_per_sm : topology.max_threads_per_block;
+    launch.gpu = {.sms = static_cast<std::uint32_t>(topology.sms.value_or(0)),
+                  .warps_of_sm = static_cast<std::uint32_t>(threads.value_or(0) / kWarpSize)};
     return launch;
 }
 

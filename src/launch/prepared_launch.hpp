@@ -3,6 +3,7 @@
 
 #include "launch/launch.hpp"
 #include "launch/memory_range.hpp"
+#include "machine/machine.hpp"
 #include "sass/cubin.hpp"
 #include "sim/exec/texture.hpp"
 #include "sim/machine_code/program.hpp"
@@ -34,6 +35,8 @@ public:
     [[nodiscard]] const std::vector<MemoryRange>& buffers() const { return buffers_; }
     /// Refers to this object.
     [[nodiscard]] sim::machine_code::FunctionalLaunch launch() const;
+    /// With what its threads can ask of this GPU.
+    [[nodiscard]] sim::machine_code::FunctionalLaunch launch_on(const machine::Machine& machine) const;
 
     /// The host's bytes behind memory of the launch. Throws InputError where there is none.
     [[nodiscard]] std::byte* bytes_of(const MemoryRange& range) const;

@@ -317,6 +317,7 @@ device::LaunchResult Gpu::run(const LoadedKernel& kernel, const device::Launch& 
 
 device::LaunchResult Gpu::run(const LoadedMachineCode& kernel, const device::Launch& launch) {
     LaunchSetup setup = setup_of(launch, kernel.program.local_bytes);
+    setup.printed = &executed_.printed;
     if (kernel.program.uses_grid_barrier) setup.grid_barrier = grid_barrier();
     memory_is_incomplete_ |= !computes_products_ && machine_code::multiplies_matrices(kernel.program);
     const LaunchTime time = run_launch(setup, kernel, counters_, executed_.stalls);

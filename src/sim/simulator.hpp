@@ -5,6 +5,7 @@
 #include "device/device.hpp"
 #include "machine/machine.hpp"
 #include "sim/exec/texture.hpp"
+#include "sim/machine_code/printing.hpp"
 #include "sim/memory/noise.hpp"
 #include "sim/sm/engine/counters.hpp"
 #include "sim/sm/sampling/sampling_plan.hpp"
@@ -40,6 +41,8 @@ struct ExecutedCode {
     std::vector<std::string> texts;
     /// Blocks of the SM that the first block ran on, at most costs::kMostSpans.
     std::vector<costs::BlockSpan> timeline;
+    /// What the threads of the simulated blocks print. Empty for PTX.
+    machine_code::Printed printed;
 };
 
 class SimulatedDevice : public device::Device {

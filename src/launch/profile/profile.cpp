@@ -84,7 +84,7 @@ public:
     /// `products` says whether products of matrices are computed.
     Profiler(const PreparedLaunch& prepared, const machine::Machine& machine, const Sampling& sampling, bool products)
         : prepared_(prepared),
-          launch_(prepared.launch()),
+          launch_(prepared.launch_on(machine)),
           machine_(machine),
           sampling_(sampling),
           sms_(static_cast<std::uint64_t>(machine.topology.sms.value_or(1))),

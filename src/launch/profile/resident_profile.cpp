@@ -148,7 +148,7 @@ ResidentOutcome profile_resident(const PreparedLaunch& prepared, const machine::
                                  LaunchProfile& profile) {
     ResidentProfiler profiler(prepared, machine, sampling, profile);
     profiler.trace(traced);
-    auto launch = prepared.launch();
+    auto launch = prepared.launch_on(machine);
     const double most = std::min(sampling.most_instructions, static_cast<double>(sampling.most_events));
     launch.instruction_limit = static_cast<std::uint64_t>(most);
     sim::machine_code::UnknownMemory unknown;

@@ -349,7 +349,7 @@ std::string trace_head(const sim::machine_code::MachineProgram& program,
 TracedLaunch write_accel_sim_trace(const PreparedLaunch& prepared, const machine::Machine& machine,
                                    const AccelSimOptions& options, std::ostream& out) {
     const auto& program = prepared.program();
-    const auto launch = prepared.launch();
+    const auto launch = prepared.launch_on(machine);
     if (prepared.has_clusters() || program.uses_grid_barrier)
         throw InputError(fmt::format("kernel '{}': no trace is written: its blocks are {}, which traces cannot say",
                                      program.kernel,

@@ -25,6 +25,7 @@ BlockRun::BlockRun(const LaunchContext& context)
     state_.global = &context.memory;
     state_.shared = shared_;
     state_.textures = launch_.textures;
+    state_.warps_of_sm = launch_.gpu.warps_of_sm;
     state_.block = {launch_.block.x, launch_.block.y, launch_.block.z};
     if (launch_.unknown != nullptr) unknown_.emplace(*launch_.unknown, shared_.size());
 }

@@ -3,11 +3,13 @@
 #include "sass/code.hpp"
 #include "sass/form.hpp"
 #include "sim/exec/lane_fault.hpp"
+#include "sim/machine_code/printing.hpp"
 
 #include <fmt/format.h>
 
 #include <bit>
 #include <string>
+#include <utility>
 
 namespace gputomo::sim::machine_code {
 namespace {
@@ -53,14 +55,20 @@ void call_system(Warp& warp, std::uint64_t address, std::uint32_t taken) {
     const auto& functions = warp.block->program->system_functions;
     const std::size_t number = (address - kSystemCode) / sass::kInstructionBytes;
     const std::string name = number < functions.size() ? functions[number] : fmt::format("{:#x}", address);
-    const auto pointer = [&](std::size_t reg) {
-        const auto l = static_cast<std::size_t>(first);
+    const auto pointer = [&](std::size_t reg, int lane) {
+        const auto l = static_cast<std::size_t>(lane);
         return warp.registers[reg][l] | std::uint64_t{warp.registers[reg + 1][l]} << 32;
     };
     if (name == "__assertfail")
-        throw LaneFault(first, fmt::format("assertion '{}' failed", text_at(warp, pointer(kArguments))));
+        throw LaneFault(first, fmt::format("assertion '{}' failed", text_at(warp, pointer(kArguments, first))));
     if (name != "vprintf") throw LaneFault(first, fmt::format("call of '{}', which is not simulated,", name));
-    for_lanes(taken, [&](int l) { warp.registers[kArguments][static_cast<std::size_t>(l)] = 0; });
+    // The system's own accesses to the format and the arguments are not those of the kernel.
+    Observer* const observer = std::exchange(warp.block->observer, nullptr);
+    for_lanes(taken, [&](int l) {
+        const std::int32_t result = print(warp, l, pointer(kArguments, l), pointer(kArguments + 2, l));
+        warp.registers[kArguments][static_cast<std::size_t>(l)] = static_cast<std::uint32_t>(result);
+    });
+    warp.block->observer = observer;
 }
 
 /// BRX, RET and indirect CALL: a thread goes to the address in its registers, which is relative to the instruction's

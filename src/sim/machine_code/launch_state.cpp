@@ -28,13 +28,16 @@ void add_cluster(std::vector<std::uint32_t>& bank, const device::Dim3& grid, con
 
 }  // namespace
 
-std::array<std::vector<std::uint32_t>, 8> constants_of(const MachineProgram& program, const device::Dim3& grid,
-                                                       const device::Dim3& block, std::span<const std::byte> parameters,
-                                                       std::uint64_t grid_barrier, const device::Dim3& cluster) {
+std::array<std::vector<std::uint32_t>, 8> constants_of(const MachineProgram& program, const LaunchConstants& launch) {
     constexpr std::size_t kLocalWindowWord = 0x20 / 4, kStackWord = 0x28 / 4;
+    const auto& [grid, block, cluster, parameters, dynamic_shared, sms, grid_barrier] = launch;
     if (parameters.size() != program.parameter_bytes)
         throw InputError(fmt::format("kernel '{}': its parameters take {} bytes; {} bytes of arguments were given",
                                      program.kernel, program.parameter_bytes, parameters.size()));
+    if (program.uses_sm_count && sms == 0)
+        throw InputError(fmt::format("kernel '{}' asks for the number of SMs (%nsmid), which is not known without a "
+                                     "described GPU",
+                                     program.kernel));
     auto constants = program.constants;
     auto& bank = constants[0];
     bank.resize(std::max(bank.size(), kStackWord + 1));
@@ -46,6 +49,9 @@ std::array<std::vector<std::uint32_t>, 8> constants_of(const MachineProgram& pro
     bank[kLocalWindowWord] = static_cast<std::uint32_t>(kLocalWindow);
     bank[kLocalWindowWord + 1] = static_cast<std::uint32_t>(kLocalWindow >> 32);
     bank[kStackWord] = static_cast<std::uint32_t>(program.local_bytes);
+    bank.resize(std::max<std::size_t>(bank.size(), kSmCountAt / 4 + 1));
+    bank[kDynamicSharedAt / 4] = static_cast<std::uint32_t>(dynamic_shared);
+    bank[kSmCountAt / 4] = sms;
     if (program.sm >= 90) {
         const auto put_address = [&](std::int64_t offset, std::uint64_t address) {
             const auto word = static_cast<std::size_t>(offset) / 4;
@@ -55,6 +61,7 @@ std::array<std::vector<std::uint32_t>, 8> constants_of(const MachineProgram& pro
         };
         put_address(kParametersAddressAt, kConstantWindow + program.parameter_offset);
         put_address(kConstantsAddressAt, kConstantWindow);
+        for (const EnvironmentWord& word : kEnvironment) bank[static_cast<std::size_t>(word.at) / 4] = word.value;
         add_cluster(bank, grid, cluster);
     }
     if (grid_barrier != 0) {
@@ -80,7 +87,7 @@ Warp::Warp(const MachineProgram& program)
 
 void Warp::start(BlockState& its_block, std::uint32_t its_number, std::uint32_t its_lanes) {
     block = &its_block;
-    number = its_number;
+    number = slot = its_number;
     lanes = its_lanes;
     std::ranges::fill(registers, Row{});
     uniforms = {};

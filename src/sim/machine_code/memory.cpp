@@ -482,6 +482,10 @@ const std::byte* global_bytes(Warp& warp, std::uint64_t address, std::uint64_t b
     return bytes_at(warp, Space::global, Access::read, address, bytes, lane);
 }
 
+const std::byte* generic_bytes(Warp& warp, std::uint64_t address, std::uint64_t bytes, int lane) {
+    return bytes_at(warp, Space::generic, Access::read, address, bytes, lane);
+}
+
 Execute memory_execution(Step& step) {
     const sass::Instruction& instruction = step.instruction;
     step.bytes = width_bytes(instruction);

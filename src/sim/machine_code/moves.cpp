@@ -1,5 +1,6 @@
 // Moves, predicates as words, special registers, and exchanges between the lanes of a warp.
 #include "sass/form.hpp"
+#include "sim/exec/lane_fault.hpp"
 #include "sim/exec/program.hpp"
 #include "sim/exec/shuffle.hpp"
 #include "sim/machine_code/warp.hpp"
@@ -82,6 +83,7 @@ void r2ur(Warp& warp, const Step& step, std::uint32_t mask) {
 enum : std::uint8_t {
     kLaneId = 0,
     kClock = 1,
+    kVirtualConfiguration = 2,
     kVirtualId = 3,
     kThread = 32,
     kThreadX = 33,
@@ -108,11 +110,15 @@ enum : std::uint8_t {
     kZero = 255
 };
 
+/// Where SR_VIRTID and SR_VIRTCFG have the number of a warp on its SM, and the count of these numbers. An H200 has the
+/// SM's number in SR_VIRTID, too. What the other bits of SR_VIRTCFG hold is not known; compilers cut them off.
+constexpr unsigned kNumberShift = 8, kSmShift = 20;
+
 bool is_clock(std::uint8_t number) { return number == kClock || (number >= kClockLow && number <= kTimerHigh); }
 
 bool known_special(std::uint8_t number) {
     constexpr std::uint8_t kKnown[] = {
-        kLaneId,    kClock,         kThread,       kThreadX,           kThreadY,         kThreadZ,
+        kLaneId,    kClock,         kVirtualConfiguration, kVirtualId, kThread, kThreadX, kThreadY, kThreadZ,
         kBlockX,    kBlockY,        kBlockZ,       kLocalHigh,         kSharedHigh,      kSharedLow,
         kLocalLow,  kLaneMaskEqual, kLaneMaskLess, kLaneMaskLessEqual, kLaneMaskGreater, kLaneMaskGreaterEqual,
         kVirtualSm, kClockLow,      kClockHigh,    kTimerLow,          kTimerHigh,       kClusterBlock,
@@ -143,6 +149,11 @@ std::uint32_t special_of(const Warp& warp, std::uint8_t number, int lane) {
         case kLaneMaskGreater: return ~((2U << l) - 1);
         case kLaneMaskGreaterEqual: return ~((1U << l) - 1);
         case kVirtualSm: return block.sm;
+        case kVirtualId: return block.sm << kSmShift | warp.slot << kNumberShift;
+        case kVirtualConfiguration:
+            if (block.warps_of_sm == 0)
+                throw LaneFault(lane, "how many warps an SM holds is not known without a described GPU");
+            return block.warps_of_sm << kNumberShift;
         case kClusterBlock: return block.rank;
         case kClock:
         case kClockLow: return static_cast<std::uint32_t>(block.clock);

@@ -219,8 +219,11 @@ bool known_constant(const Layout& layout, std::int64_t offset) {
            (layout.has_parameters_address &&
             ((offset >= kParametersAddressAt && offset < kParametersAddressAt + kAddressBytes) ||
              (offset >= kConstantsAddressAt && offset < kConstantsAddressAt + kAddressBytes))) ||
+           (layout.has_parameters_address && offset >= kEnvironmentAt && offset < kEnvironmentEnd) ||
            (layout.has_parameters_address && ((offset >= kClusterAt && offset < kClusterEnd) ||
                                               (offset >= kClusterSizeAt && offset < kClusterSizeAt + 4))) ||
+           (offset >= kDynamicSharedAt && offset < kDynamicSharedAt + 4) ||
+           (offset >= kSmCountAt && offset < kSmCountAt + 4) ||
            (layout.shared_window >= 0 && offset >= layout.shared_window &&
             offset < layout.shared_window + kAddressBytes) ||
            offset >= layout.parameters;
@@ -230,6 +233,10 @@ bool known_constant(const Layout& layout, std::int64_t offset) {
 bool is_grid_barrier(const Operand& operand) {
     return operand.kind == OperandKind::constant && operand.bank == 0 && operand.value >= kGridBarrierUpper &&
            operand.value < kGridBarrierLower + 4;
+}
+
+bool is_sm_count(const Operand& operand) {
+    return operand.kind == OperandKind::constant && operand.bank == 0 && operand.value == kSmCountAt;
 }
 
 /// Why the instruction is not executed; empty where it is.
@@ -437,6 +444,7 @@ MachineProgram prepare(const sass::Cubin& cubin, std::string_view kernel, const 
             step.flow = Flow::refused;
             step.refusal = error.what();
         }
+        program.uses_sm_count |= std::ranges::any_of(step.instruction.operands(), is_sm_count);
         program.uses_grid_barrier |=
             layout->has_grid_barrier && std::ranges::any_of(step.instruction.operands(), is_grid_barrier);
         const auto operands = step.instruction.operands();

@@ -122,6 +122,18 @@ inline constexpr std::int64_t kConstantsAddressAt = 0xc0;
 /// the blocks of a cluster, their reciprocals as floats, and the clusters of the grid. Elsewhere: the count of blocks.
 inline constexpr std::int64_t kClusterAt = 0x140, kClusterEnd = 0x168, kClusterSizeAt = 0x188;
 
+/// Where constant bank 0 has the bytes of dynamic shared memory (%dynamic_smem_size) and the number of SMs (%nsmid).
+inline constexpr std::int64_t kDynamicSharedAt = 0x2c, kSmCountAt = 0x10c;
+
+/// Where constant bank 0 has %envreg3 to %envreg31 on compute capability 9, and what the driver of an H200 puts there:
+/// zeros but for two (580.159.04). What it puts into %envreg0 is not known, and the next two have the address below.
+inline constexpr std::int64_t kEnvironmentAt = 0x4c, kEnvironmentEnd = 0xc0;
+struct EnvironmentWord {
+    std::int64_t at = 0;
+    std::uint32_t value = 0;
+};
+inline constexpr EnvironmentWord kEnvironment[] = {{0x58, 1}, {0x68, 0x120}};
+
 /// Places in constant bank 0 of the words of the address of a cooperative launch's barrier.
 inline constexpr std::int64_t kGridBarrierUpper = 0x44, kGridBarrierLower = 0x48;
 
@@ -138,6 +150,7 @@ struct MachineProgram {
     /// The part of `shared_bytes` that the system keeps; descriptions count it as `shared.block_overhead`.
     std::uint64_t system_shared_bytes = 0;
     std::uint64_t local_bytes = 0;              ///< of a thread
+    bool uses_sm_count = false;                 ///< it asks for the number of SMs
     bool uses_grid_barrier = false;             ///< it reads the address of the barrier of a cooperative launch
     std::array<std::uint32_t, 3> cluster{};     ///< blocks of a cluster, as the code says; zeros: it does not
     std::vector<std::string> system_functions;  ///< that the code may call, by number

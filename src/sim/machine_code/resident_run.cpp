@@ -102,7 +102,11 @@ void run_resident(const PreparedRun& prepared, const BlockOrder& order, BlockWat
     const MachineProgram& program = prepared.program;
     auto launch = prepared.launch;
     launch.watches_waits = true;
-    const auto constants = constants_of(program, launch.grid, launch.block, launch.parameters);
+    const auto constants = constants_of(program, {.grid = launch.grid,
+                                                  .block = launch.block,
+                                                  .parameters = launch.parameters,
+                                                  .dynamic_shared = launch.dynamic_shared,
+                                                  .sms = launch.gpu.sms});
     const auto accesses = visible_accesses(program);
     executed = {};
     executed.warp_instructions.resize(program.steps.size());

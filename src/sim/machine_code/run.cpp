@@ -50,7 +50,11 @@ Executed run(const MachineProgram& program, const FunctionalLaunch& launch, cons
             fmt::format("kernel '{}' cannot be executed block by block: its blocks are in clusters. Simulate it with "
                         "timing instead",
                         program.kernel));
-    const auto constants = constants_of(program, launch.grid, launch.block, launch.parameters);
+    const auto constants = constants_of(program, {.grid = launch.grid,
+                                                  .block = launch.block,
+                                                  .parameters = launch.parameters,
+                                                  .dynamic_shared = launch.dynamic_shared,
+                                                  .sms = launch.gpu.sms});
     const auto accesses = visible_accesses(program);
     Executed executed;
     executed.warp_instructions.resize(program.steps.size());

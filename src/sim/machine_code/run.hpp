@@ -50,6 +50,12 @@ public:
     virtual bool end_block(std::uint64_t index) = 0;
 };
 
+/// What threads can ask of the GPU; zeros where it is not known.
+struct GpuFacts {
+    std::uint32_t sms = 0;
+    std::uint32_t warps_of_sm = 0;  ///< most that an SM holds
+};
+
 struct FunctionalLaunch {
     device::Dim3 grid;
     device::Dim3 block;
@@ -60,6 +66,7 @@ struct FunctionalLaunch {
     std::uint64_t instruction_limit = std::uint64_t{1} << 40;
     Observer* observer = nullptr;
     const TextureTable* textures = nullptr;  ///< nullptr: there are none
+    GpuFacts gpu;
     /// Whether warps that wait for what others write are found. A block that waits forever is then a WaitsForever.
     bool watches_waits = false;
     /// Reads in a row of the same values from the same addresses after which a warp is taken to wait forever, although

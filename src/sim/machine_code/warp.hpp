@@ -17,6 +17,7 @@
 namespace gputomo::sim::machine_code {
 
 class Observer;
+class Printed;
 struct ClusterState;
 struct UnknownRegisters;
 
@@ -36,6 +37,8 @@ struct BlockState {
     std::uint64_t clock = 0;
     std::uint64_t nanoseconds = 0;  ///< SR_GLOBALTIMER
     std::uint32_t sm = 0;
+    std::uint32_t warps_of_sm = 0;  ///< most that an SM holds; 0: not known
+    Printed* printed = nullptr;  ///< gets what threads print; nullptr: that is not kept
     /// By lane: the address of the last access to memory, within its space for shared and local memory.
     std::array<std::uint64_t, kWarpSize> addresses{};
     std::array<std::uint64_t, kWarpSize> shared_addresses{};  ///< where LDGSTS copies to
@@ -119,6 +122,7 @@ public:
 
     BlockState* block = nullptr;
     std::uint32_t number = 0;  ///< in the block
+    std::uint32_t slot = 0;    ///< on its SM: the number, where nothing else is known
     std::uint32_t lanes = 0;   ///< with a thread
     std::vector<Row> registers;
     std::array<std::uint32_t, 64> uniforms{};
@@ -194,5 +198,7 @@ void leave_unknown(Warp& warp, const Step& step, int words);
 [[nodiscard]] const std::byte* constant_bytes_at(const BlockState& block, std::uint64_t address, std::uint64_t bytes);
 /// The host's bytes behind an address in global memory that is read; throws LaneFault where there are none.
 [[nodiscard]] const std::byte* global_bytes(Warp& warp, std::uint64_t address, std::uint64_t bytes, int lane);
+/// The host's bytes behind a generic address that is read; throws LaneFault where there are none.
+[[nodiscard]] const std::byte* generic_bytes(Warp& warp, std::uint64_t address, std::uint64_t bytes, int lane);
 
 }  // namespace gputomo::sim::machine_code

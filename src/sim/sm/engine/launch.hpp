@@ -6,6 +6,7 @@
 #include "machine/machine.hpp"
 #include "sim/exec/data_access.hpp"
 #include "sim/exec/program.hpp"
+#include "sim/machine_code/printing.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/memory/device_memory.hpp"
 #include "sim/memory/memory_system.hpp"
@@ -51,6 +52,7 @@ struct LaunchSetup {
     std::optional<SamplingPlan> sampling{};
     std::optional<std::uint64_t> most_instructions{};  ///< of warps, after which the launch is given up
     bool computes_products = true;                     ///< of matrices, which else are unknown values
+    machine_code::Printed* printed = nullptr;          ///< gets what threads of machine code print
 };
 
 struct LaunchTime {

@@ -143,9 +143,14 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
       kernel_(kernel),
       program_(kernel.program),
       stalls_(stalls),
-      constants_(machine_code::constants_of(program_, setup.launch.grid, setup.launch.block,
-                                            parameter_bytes(program_, setup.launch.arguments), setup.grid_barrier,
-                                            shape_.cluster)) {
+      constants_(machine_code::constants_of(
+          program_, {.grid = setup.launch.grid,
+                     .block = setup.launch.block,
+                     .cluster = shape_.cluster,
+                     .parameters = parameter_bytes(program_, setup.launch.arguments),
+                     .dynamic_shared = static_cast<std::uint64_t>(setup.launch.dynamic_shared.count()),
+                     .sms = static_cast<std::uint32_t>(setup.machine.topology.sms.value_or(0)),
+                     .grid_barrier = setup.grid_barrier})) {
     of_warps_.reserve(most_warps_);
     states_.resize(blocks_.capacity());
     barriers_complete_.resize(blocks_.capacity());
@@ -234,6 +239,8 @@ void SassEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double 
         state.index = block.coordinates;
         state.block = {threads.x, threads.y, threads.z};
         state.sm = block.sm;
+        state.warps_of_sm = static_cast<std::uint32_t>(facts_.warps_per_sm);
+        state.printed = setup_.printed;
         state.resident = warp.block;
         if (!unknown_.empty()) {
             unknown_[warp.block].start(nullptr);
@@ -244,6 +251,7 @@ void SassEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double 
     state.cluster->live += static_cast<std::uint64_t>(std::popcount(lanes));
     warp.cluster_phase = 0;
     warp.state.start(state, warp.in_block, lanes);
+    warp.state.slot = warp.slot;
     if (!unknown_.empty()) unknown_[warp.block].start(warp.state);
     warp.paths.start(lanes);
     warp.barriers.start(now);

@@ -190,7 +190,12 @@ SassCosts sass_costs_of(const machine_code::MachineProgram& program, const machi
     SassCosts costs;
     for (const machine_code::Step& step : program.steps) {
         const bool known = step.instruction.form != nullptr;
-        const Found found = known ? finder.find(step) : Found{};
+        Found found = known ? finder.find(step) : Found{};
+        if (step.flow == machine_code::Flow::indirect_call && !program.system_functions.empty()) {
+            // Which function it calls is known when it is executed.
+            found.name = "CALL of printf or another function of the system";
+            found.assumption = "as a call of an empty function";
+        }
         auto same = std::ranges::find_if(costs.costs, [&](const Cost& cost) { return equal(cost, found.cost); });
         if (same == costs.costs.end()) same = costs.costs.insert(costs.costs.end(), found.cost);
         costs.cost_of.push_back(static_cast<std::uint16_t>(same - costs.costs.begin()));
