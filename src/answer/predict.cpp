@@ -204,7 +204,7 @@ Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sam
     fill_derived(answer, profile, gpu.machine);
     if (advising == Advising::tried && recorded_instructions(profile) <= kMostAdvised)
         answer.advice = advice_for(profile, gpu.machine, gpu.origin, content, predicted);
-    if (auto decisive = launch::decisive_content(launch)) answer.warnings.push_back(*std::move(decisive));
+    if (auto decisive = launch::decisive_content(launch, gpu.machine)) answer.warnings.push_back(*std::move(decisive));
     if (answer.advice) name_sources(*answer.advice, answer.instructions);
     for (auto& warning : warnings_of(gpu, answer.time.cycles)) answer.warnings.push_back(std::move(warning));
     if (auto other = code_of_another_gpu(launch, gpu.machine)) answer.warnings.push_back(*std::move(other));

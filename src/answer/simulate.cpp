@@ -231,7 +231,7 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
     add_partial_stores(answer, device->counters(), gpu.machine);
     if (request.warns_of_waits) add_waits(answer, device->counters());
     for (auto& assumption : assumptions_of(gpu)) answer.assumptions.push_back(std::move(assumption));
-    if (auto decisive = launch::decisive_content(launch)) answer.warnings.push_back(*std::move(decisive));
+    if (auto decisive = launch::decisive_content(launch, gpu.machine)) answer.warnings.push_back(*std::move(decisive));
     for (auto& warning : warnings_of(gpu, answer.time.cycles)) answer.warnings.push_back(std::move(warning));
     if (auto other = code_of_another_gpu(launch, gpu.machine)) answer.warnings.push_back(*std::move(other));
     if (!launch.not_proven.empty())

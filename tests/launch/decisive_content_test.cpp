@@ -33,8 +33,15 @@ Launch launch_of(const std::string& kernel, std::size_t buffers, bool made_up,
     return launch;
 }
 
+machine::Machine gpu() {
+    machine::Machine machine;
+    machine.topology.sms.set(100);
+    machine.topology.max_threads_per_sm.set(2048);
+    return machine;
+}
+
 TEST(DecisiveContent, IsNamedWhereItDecidesAddresses) {
-    const auto found = decisive_content(launch_of("counter", 2, true));
+    const auto found = decisive_content(launch_of("counter", 2, true), gpu());
     ASSERT_TRUE(found);
     EXPECT_THAT(*found,
                 AllOf(HasSubstr("array 0"), HasSubstr("made up"), HasSubstr("block 0 accesses other addresses")));
@@ -42,17 +49,19 @@ TEST(DecisiveContent, IsNamedWhereItDecidesAddresses) {
 
 TEST(DecisiveContent, IsNotNamedWhereItDecidesNothing) {
     for (const auto* const kernel : {"rows", "copy", "bytes"})
-        EXPECT_FALSE(decisive_content(launch_of(kernel, 2, true))) << kernel;
+        EXPECT_FALSE(decisive_content(launch_of(kernel, 2, true), gpu())) << kernel;
 }
 
-TEST(DecisiveContent, GivenContentIsNotDoubted) { EXPECT_FALSE(decisive_content(launch_of("counter", 2, false))); }
+TEST(DecisiveContent, GivenContentIsNotDoubted) {
+    EXPECT_FALSE(decisive_content(launch_of("counter", 2, false), gpu()));
+}
 
 TEST(DecisiveContent, GeneratedNumbersAreComparedWithZeros) {
     auto launch = launch_of("counter", 2, true);
     launch.buffers[0].fill = [](std::span<std::byte> to) {
         for (std::size_t i = 0; i < to.size(); i += 4) to[i] = static_cast<std::byte>(i / 4 % 2);
     };
-    EXPECT_TRUE(decisive_content(launch));
+    EXPECT_TRUE(decisive_content(launch, gpu()));
 }
 
 /// A branch depends on a product, so that the block is executed again with products. It must find its word free again.
@@ -60,9 +69,14 @@ TEST(DecisiveContent, IsLookedForInMemoryAsItWas) {
     auto launch = launch_of("once", 3, false, "launch/fixtures/decisive.cubin");
     launch.block = {32};
     launch.buffers[1].made_up = true;
-    const auto found = decisive_content(launch);
+    const auto found = decisive_content(launch, gpu());
     ASSERT_TRUE(found);
     EXPECT_THAT(*found, AllOf(HasSubstr("array 1"), HasSubstr("block 0 executes")));
+}
+
+/// The kernel reads the number of SMs and of the warps that an SM holds.
+TEST(DecisiveContent, IsLookedForOnTheDescribedGpu) {
+    EXPECT_FALSE(decisive_content(launch_of("registers", 1, true, "machine_code/fixtures/system.cubin"), gpu()));
 }
 
 }  // namespace

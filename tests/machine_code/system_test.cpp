@@ -54,8 +54,8 @@ TEST(SpecialRegisters, SayWhichWarpOfWhichSmItIs) {
     const auto& machine = fixture.gpu->machine();
     const auto sms = static_cast<std::uint32_t>(*machine.topology.sms);
     const auto warps_of_sm = static_cast<std::uint32_t>(*machine.topology.max_threads_per_sm) / kWarpSize;
-    const auto found = fixture.run<std::uint32_t>("registers", kWarps * kWarpSize, {WordList(kBlocks * kWarps * kWords)},
-                                                  {}, kBlocks);
+    const std::vector<WordList> zeros{WordList(kBlocks * kWarps * kWords)};
+    const auto found = fixture.run<std::uint32_t>("registers", kWarps * kWarpSize, zeros, {}, kBlocks);
     for (std::uint32_t warp = 0; warp < kBlocks * kWarps; ++warp) {
         const auto* const words = &found[0][warp * kWords];
         EXPECT_LT(words[0], sms);

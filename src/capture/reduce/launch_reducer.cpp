@@ -148,6 +148,7 @@ bool LaunchReducer::leave_out(const std::vector<Part>& parts, const Digests& who
 std::uint64_t LaunchReducer::run(const std::vector<std::uint64_t>& blocks, Watch& watch, std::uint64_t limit) {
     restore(regions_);
     auto launch = prepared_.launch();
+    launch.gpu.sms = sms_;
     launch.instruction_limit = limit;
     launch.blocks = blocks;
     launch.observer = &watch;

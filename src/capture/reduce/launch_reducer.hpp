@@ -28,6 +28,9 @@ public:
     LaunchReducer(const Capture& capture, const Launch& launch, Watch::Clock::time_point deadline)
         : prepared_(launch::captured_launch(capture, launch)),
           deadline_(deadline),
+          sms_(launch.gpu ? static_cast<std::uint32_t>(capture.gpus.at(static_cast<std::size_t>(*launch.gpu))
+                                                            .multiprocessors)
+                          : 0),
           regions_(regions_of(prepared_, *launch.buffers)) {}
 
     /// Chooses what each unit holds. The launch then executes the same as before. Throws DeviceError for a launch that
@@ -75,6 +78,7 @@ private:
 
     launch::PreparedLaunch prepared_;
     Watch::Clock::time_point deadline_;
+    std::uint32_t sms_;  ///< of the recorded GPU; 0: not recorded
     std::vector<Region> regions_;
     std::uint64_t instructions_ = 0;
     std::string difference_;

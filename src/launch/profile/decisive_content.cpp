@@ -59,11 +59,11 @@ struct ExecutedBlock {
 };
 
 /// Memory is afterwards as it was before, so that a block can be executed again.
-ExecutedBlock execute_block(const PreparedLaunch& prepared, std::uint64_t block, std::uint64_t most,
-                            sim::machine_code::UnknownMemory* unknown) {
+ExecutedBlock execute_block(const PreparedLaunch& prepared, const machine::Machine& machine, std::uint64_t block,
+                            std::uint64_t most, sim::machine_code::UnknownMemory* unknown) {
     SavedMemory saved(prepared.memory());
     ContentTrace trace(most, saved);
-    auto launch = prepared.launch();
+    auto launch = prepared.launch_on(machine);
     launch.blocks = {block};
     launch.observer = &trace;
     launch.watches_waits = true;
@@ -86,12 +86,13 @@ ExecutedBlock execute_block(const PreparedLaunch& prepared, std::uint64_t block,
 }
 
 /// With products of matrices where something other than data depends on them.
-ExecutedBlock execute_block(const PreparedLaunch& prepared, std::uint64_t block, std::uint64_t most) {
+ExecutedBlock execute_block(const PreparedLaunch& prepared, const machine::Machine& machine, std::uint64_t block,
+                            std::uint64_t most) {
     sim::machine_code::UnknownMemory unknown;
     try {
-        return execute_block(prepared, block, most, &unknown);
+        return execute_block(prepared, machine, block, most, &unknown);
     } catch (const sim::machine_code::NeedsProducts&) {
-        return execute_block(prepared, block, most, nullptr);
+        return execute_block(prepared, machine, block, most, nullptr);
     }
 }
 
@@ -121,15 +122,16 @@ std::string names_of_made_up(const Launch& launch) {
 
 }  // namespace
 
-std::optional<std::string> decisive_content(const Launch& launch) {
+std::optional<std::string> decisive_content(const Launch& launch, const machine::Machine& machine) {
     if (std::ranges::none_of(launch.buffers, &Buffer::made_up) || !sass::is_cubin(launch.code)) return {};
     const PreparedLaunch given(launch), other(with_other_content(launch));
     if (given.has_clusters() || given.program().uses_grid_barrier) return {};
     for (const std::uint64_t block : {std::uint64_t{0}, launch.grid.count() / 2}) {
-        const ExecutedBlock first = execute_block(given, block, kMostOfBlock);
+        const ExecutedBlock first = execute_block(given, machine, block, kMostOfBlock);
         if (!first.failure.empty()) return {};
         // A block that ended may take twice as long before it counts as one without an end.
-        const ExecutedBlock second = execute_block(other, block, first.whole ? 2 * first.instructions : kMostOfBlock);
+        const std::uint64_t most = first.whole ? 2 * first.instructions : kMostOfBlock;
+        const ExecutedBlock second = execute_block(other, machine, block, most);
         std::string what;
         if (!second.failure.empty())
             what = "fails (" + second.failure + ")";

@@ -140,7 +140,8 @@ void Printed::add(std::string_view text) {
 std::int32_t print(Warp& warp, int lane, std::uint64_t format_at, std::uint64_t arguments_at) {
     if (format_at == 0) return -1;
     const bool keeps = warp.block->printed != nullptr;
-    if (keeps && warp.unknown != nullptr) throw NeedsProducts("what a thread prints may depend on a product of matrices");
+    if (keeps && warp.unknown != nullptr)
+        throw NeedsProducts("what a thread prints may depend on a product of matrices");
     const std::string format = text_at(warp, format_at, lane);
     Arguments arguments(warp, arguments_at, lane);
     std::string text;

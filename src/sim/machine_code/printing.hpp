@@ -1,5 +1,5 @@
-// What threads print with `printf`. A compiler turns it into a call of the system's vprintf with the address of the
-// format and that of the arguments, which the thread has put into its local memory.
+// What threads print with `printf`, which compilers turn into calls of the system's vprintf. Each call has the
+// addresses of a format and of its arguments, which lie in the thread's local memory.
 #pragma once
 
 #include "sim/machine_code/warp.hpp"
