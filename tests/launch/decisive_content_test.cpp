@@ -64,12 +64,17 @@ TEST(DecisiveContent, GeneratedNumbersAreComparedWithZeros) {
     EXPECT_TRUE(decisive_content(launch, gpu()));
 }
 
-/// A branch depends on a product, so that the block is executed again with products. It must find its word free again.
+/// A store depends on a product, so that the block is executed again with products. It must find its word free again:
+/// where it is taken, the block ends at once.
 TEST(DecisiveContent, IsLookedForInMemoryAsItWas) {
-    auto launch = launch_of("once", 3, false, "launch/fixtures/decisive.cubin");
-    launch.block = {32};
-    launch.buffers[1].made_up = true;
-    const auto found = decisive_content(launch, gpu());
+    const auto made_up = [](std::size_t buffer) {
+        auto launch = launch_of("once", 3, false, "launch/fixtures/decisive.cubin");
+        launch.block = {32};
+        launch.buffers[buffer].made_up = true;
+        return decisive_content(launch, gpu());
+    };
+    EXPECT_FALSE(made_up(2)) << "what is overwritten";
+    const auto found = made_up(1);
     ASSERT_TRUE(found);
     EXPECT_THAT(*found, AllOf(HasSubstr("array 1"), HasSubstr("block 0 executes")));
 }
