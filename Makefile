@@ -24,11 +24,12 @@ test:
 	ctest --test-dir build --output-on-failure -j $(JOBS)
 
 # Tarball, Debian package and Python wheel in build-package/packages, each tried: on this system, or with ROOTS=DIR in
-# freshly made systems without a compiler (scripts/try_packages.sh).
+# freshly made systems without a compiler (scripts/try_packages.sh). ARCH=arm64 cross-compiles into build-package-arm64.
+PACKAGE_BUILD = build-package$(filter-out -$(shell dpkg --print-architecture),$(ARCH:%=-%))
 package:
 	scripts/setup.sh package
-	CMAKE_ARGS="-DGPUTOMO_WERROR=$(WERROR) $$CMAKE_ARGS" JOBS=$(JOBS) scripts/package.sh
-	scripts/try_packages.sh build-package/packages $(ROOTS)
+	CMAKE_ARGS="-DGPUTOMO_WERROR=$(WERROR) $$CMAKE_ARGS" JOBS=$(JOBS) scripts/package.sh $(PACKAGE_BUILD)
+	scripts/try_packages.sh $(PACKAGE_BUILD)/packages $(ROOTS)
 
 # Writes docs/methods/README.md and docs/results, and checks links, names of files and sizes of all documents.
 docs: setup

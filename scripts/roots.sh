@@ -21,10 +21,12 @@ roots_need() {
 
 # make_root ROOT RELEASE PACKAGES: a minimal system with these packages (divided by commas, or none) beside debootstrap's
 # minbase. MIRROR names another Debian mirror, UBUNTU_MIRROR another one of Ubuntu. Ubuntu's signature is checked with
-# the package ubuntu-keyring; without it, only where UBUNTU_UNSIGNED is set does debootstrap take what the mirror gives.
+# the package ubuntu-keyring, which Debian 13 has. Without it, debootstrap takes what the mirror gives only where
+# UBUNTU_UNSIGNED is set. With ARCH, the system is for that processor, which needs qemu-user-static and binfmt_misc.
 make_root() {
     local root=$1 release=$2 options=() script=() mirror=${MIRROR:-http://deb.debian.org/debian}
-    [[ -e $root/etc/debian_version ]] && return
+    [[ -e $root/whole ]] && return
+    [[ -z ${ARCH:-} ]] || options+=("--arch=$ARCH")
     [[ -z ${3:-} ]] || options+=("--include=$3")
     case $release in
         jammy | noble)
@@ -44,6 +46,7 @@ make_root() {
     esac
     debootstrap --variant=minbase "${options[@]}" "$release" "$root" "$mirror" "${script[@]}"
     cp /etc/resolv.conf "$root/etc/resolv.conf"
+    touch "$root/whole"  # a root that was interrupted is made again
 }
 
 # in_root ROOT COMMAND: runs it with the kernel's file systems mounted, and unmounts them whatever happens.

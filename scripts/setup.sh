@@ -18,7 +18,12 @@ if [[ "${1:-}" == browser ]]; then
     command -v npm >/dev/null || packages+=(nodejs npm)  # Node.js often comes from elsewhere
 fi
 if [[ "${1:-}" == fuzz ]]; then packages+=(clang); fi
-if [[ "${1:-}" == package ]]; then packages+=(python3-dev python3-venv dpkg-dev file); fi
+if [[ "${1:-}" == package ]]; then
+    packages+=(python3-dev python3-venv dpkg-dev file)
+    if [[ ${ARCH:-} == arm64 && $(dpkg --print-architecture) != arm64 ]]; then
+        packages+=(g++-aarch64-linux-gnu qemu-user-static)
+    fi
+fi
 if [[ "${1:-}" == python ]]; then packages+=(python3-dev python3-venv); fi
 
 # install PACKAGE...: those that are missing.
