@@ -49,15 +49,12 @@ make_root() {
     touch "$root/whole"  # a root that was interrupted is made again
 }
 
-# in_root ROOT COMMAND: runs it with the kernel's file systems mounted, and unmounts them whatever happens.
+# in_root ROOT COMMAND: runs it with the kernel's file systems mounted. No other process sees these mounts, and they end
+# with the command, whatever happens to it.
 in_root() {
     local root=$1
     shift
-    mount --bind /proc "$root/proc"
-    mount --bind /dev "$root/dev"
-    local status=0
     env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-        chroot "$root" bash -euo pipefail -c "$*" || status=$?
-    umount "$root/dev" "$root/proc"
-    return $status
+        unshare --mount bash -euo pipefail -c 'mount --bind /proc "$0/proc"; mount --bind /dev "$0/dev"
+            exec chroot "$0" bash -euo pipefail -c "$1"' "$root" "$*"
 }
