@@ -57,6 +57,7 @@ TEST(OutstandingBoundTest, OneLatencyProvesThatAllWereInFlight) {
                                        {{.threads = 32, .loads = 30, .threads_per_line = 32}, 620}};
     EXPECT_EQ(outstanding_bound(points, OutstandingUnit::lines, 300).proven, 29)
         << "the last of 29 cannot have waited for another's end; of 30 it can";
+    EXPECT_EQ(outstanding_bound(points, OutstandingUnit::lines, 300).issued, 30) << "of the largest launch";
     EXPECT_EQ(outstanding_bound({}, OutstandingUnit::lines, 300).proven, 0);
 }
 

@@ -132,6 +132,10 @@ TEST_P(AsynchronousOperations, ClustersAreFound) {
                     *machine.operations.at("barrier.cluster").throughput,
                 1, 0.1);
     EXPECT_NEAR(number(outcome, "launch.cluster_interval"), *machine.launch.cluster_interval, 0.2);
+    const auto starts = std::ranges::find(outcome.estimates, "launch.cluster_interval", &results::Estimate::path);
+    ASSERT_TRUE(starts->interval.has_value());
+    EXPECT_LE((*starts->interval)[0], number(outcome, "launch.cluster_interval"));
+    EXPECT_GE((*starts->interval)[1], number(outcome, "launch.cluster_interval"));
     EXPECT_NEAR(number(outcome, "launch.cluster_replacement"), static_cast<double>(*machine.launch.cluster_replacement),
                 10);
     const auto groups = std::ranges::find(outcome.estimates, "topology.cluster_sms", &results::Estimate::path);

@@ -1,6 +1,7 @@
 // The thread-latency experiment on the simulated GPUs of Lashgar 2015: what the paper says comes back from the shape of
 // the data.
 #include "experiments/experiments.hpp"
+#include "experiments/outstanding/lower_bound.hpp"
 #include "experiments/outstanding/surface.hpp"
 #include "machine/json.hpp"
 #include "quiet_context.hpp"
@@ -9,6 +10,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace gputomo::experiments::of_outstanding {
 namespace {
@@ -90,6 +96,46 @@ TEST(SimulatedM2070, WithoutATableAndWithASmallL2ReportsTheMostLinesInFlight) {
     EXPECT_EQ(estimate(outcome, "issue.scoreboard_loads").knowledge, results::Knowledge::undecided);
     EXPECT_GE(std::get<std::int64_t>(estimate(outcome, "caches.l1.outstanding_at_least").value), 64);
     EXPECT_GE(std::get<std::int64_t>(estimate(outcome, "issue.scoreboard_at_least").value), 8);
+}
+
+/// Cycles of 1, 2, 3, ... loads of one warp from memory, of two scans of one H200.
+constexpr std::array kFirstScan{
+    787, 771, 785, 823,  587, 618, 801, 601, 605, 822, 635, 684, 646, 666,  875, 667,  655,  679,  675,  689,  868, 712,
+    703, 715, 721, 725,  926, 749, 736, 745, 766, 748, 955, 912, 944, 799,  941, 805,  1002, 848,  957,  842,  816, 834,
+    920, 1003, 884, 881, 991, 1067, 1011, 989, 1011, 1007, 1081, 1393, 1260, 1421, 1210, 1481, 1642, 1549, 1425, 1439};
+constexpr std::array kSecondScan{
+    791, 770, 796, 612,  625, 612, 793, 794, 652, 643, 652, 651, 653, 825,  658, 673,  874,  689,  682,  689,  706, 889,
+    698, 720, 910, 740,  915, 915, 746, 753, 925, 995, 789, 957, 790, 798,  799, 939,  976,  852,  802,  814,  1000, 1003,
+    886, 961, 1085, 832, 995, 952, 963, 958, 973, 1057, 1027, 1197, 1240, 1253, 1358, 1470, 1215, 1324, 1598, 1472};
+
+results::Estimate loads_in_flight(std::span<const int> cycles) {
+    std::vector<deduce::OutstandingPoint> points;
+    for (const int of_launch : cycles)
+        points.push_back({{.threads = 32, .loads = static_cast<int>(points.size()) + 1, .threads_per_line = 32},
+                          static_cast<double>(of_launch)});
+    constexpr double kOverhead = 117;
+    const std::vector launches{
+        outstanding::launches_of(std::move(points), std::numeric_limits<double>::infinity(), kOverhead)};
+    return outstanding::most_in_flight("issue.scoreboard_at_least", launches, deduce::OutstandingUnit::instructions,
+                                       "loads");
+}
+
+/// The launches prove 48 and 53 loads in flight. Neither interval rules out what the other scan found.
+TEST(LoadsInFlight, IntervalsOfTwoScansOverlap) {
+    const auto first = loads_in_flight(kFirstScan), second = loads_in_flight(kSecondScan);
+    EXPECT_EQ(std::get<std::int64_t>(first.value), 48);
+    EXPECT_EQ(std::get<std::int64_t>(second.value), 53);
+    for (const auto& [one, other] : {std::pair{first, second}, std::pair{second, first}}) {
+        EXPECT_LE((*one.interval)[0], static_cast<double>(outstanding::count_of(one)));
+        EXPECT_GE((*one.interval)[1], (*other.interval)[0]);
+    }
+}
+
+/// A faster load may not have been seen. With its latency, the launch of three loads lasts two latencies.
+TEST(LoadsInFlight, TheFastestLoadIsUncertain) {
+    const auto estimate = loads_in_flight(std::array{300, 320, 360});
+    EXPECT_EQ(std::get<std::int64_t>(estimate.value), 3);
+    EXPECT_EQ(*estimate.interval, (std::array{2.0, 3.0}));
 }
 
 TEST(NeighbourVariance, IsUnbiasedOverThreePoints) {

@@ -46,6 +46,7 @@ OutstandingBound outstanding_bound(std::span<const OutstandingPoint> points, Out
         const int requests = units_of(launch, unit);
         const double rounds = std::max(1.0, std::floor(cycles / latency));
         bound.proven = std::max(bound.proven, static_cast<int>(std::ceil(requests / rounds)));
+        bound.issued = std::max(bound.issued, requests);
         curves[{0, launch.loads, launch.threads_per_line, launch.sectors_per_line, launch.active_lanes}][requests] =
             cycles;
         curves[{launch.threads, 0, launch.threads_per_line, launch.sectors_per_line, launch.active_lanes}][requests] =

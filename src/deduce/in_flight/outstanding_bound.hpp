@@ -11,6 +11,8 @@ namespace gputomo::deduce {
 struct OutstandingBound {
     /// Proven by single launches: with E entries, n requests take at least ceil(n / E) latencies.
     int proven = 0;
+    /// Requests of the largest launch: nothing rules out that all of them were in flight.
+    int issued = 0;
     /// Estimate by Little's law: the steady throughput in requests per cycle, times the latency of a lone request.
     /// A table that fills makes steps, so a slope over few steps is off by a fraction of one step. 0 where no curve
     /// has a steady slope.

@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -36,8 +37,9 @@ constexpr Bytes kMoveShared{32 * 1024 + 4096};
 constexpr Bytes kWholeSm{180 * 1024};
 /// Cycles that a block of `places` lasts, and blocks for each SM.
 constexpr std::uint32_t kSpin = 20'000, kBlocksOfSm = 4;
-/// Clusters of a launch that times their starts, and of one with twice as many.
-constexpr std::uint32_t kStartedClusters = 4096;
+/// Clusters of the launches that time their starts. With fewer, launches that take 1 us longer than others would change
+/// the result by more than a cycle.
+constexpr std::array<std::uint32_t, 3> kStartedClusters{4096, 8192, 16384};
 constexpr std::uint32_t kBarrierThreads = 32, kBarrierWarps = 32;
 
 /// The fastest of the later two of three times that a kernel leaves, of several launches.
@@ -137,14 +139,30 @@ void find_groups(Context& context, AsynchronousModule& kernels, Outcome& outcome
 
 void find_starts(Context& context, Outcome& outcome, AsynchronousModule& kernels) {
     const double mhz = current_sm_mhz(context.device);
-    const auto nanoseconds = [&](std::uint32_t clusters) {
-        return kernels.time("nothing", {.blocks = 2 * clusters, .threads = 32, .cluster = 2}).count();
+    const auto of_launch = [&](std::uint32_t clusters) {
+        return kernels.time("nothing", {.blocks = 2 * clusters, .threads = 32, .cluster = 2}).count() * mhz / 1000;
     };
-    const auto each = fastest(context, "starts of clusters", [&] {
-        static_cast<void>(nanoseconds(kStartedClusters));
-        return (nanoseconds(2 * kStartedClusters) - nanoseconds(kStartedClusters)) * mhz / 1000 / kStartedClusters;
-    });
-    outcome.estimates.push_back(decided_real("launch.cluster_interval", each,
+    std::array<std::vector<double>, kStartedClusters.size()> times;
+    for (int i = 0; i < kLaunches; ++i) {
+        context.progress(0.5, "starts of clusters");
+        static_cast<void>(of_launch(kStartedClusters[0]));
+        for (std::size_t size = 0; size < times.size(); ++size) times[size].push_back(of_launch(kStartedClusters[size]));
+    }
+    // Disturbances make launches longer. The fastest one of each size counts, and it may be as far from an undisturbed
+    // one as it is from the median. Each pair of sizes makes an estimate of its own.
+    const auto least = [&](std::size_t size) { return std::ranges::min(times[size]); };
+    const auto each = [&](std::size_t from, std::size_t to, double shorter, double longer) {
+        return (longer - shorter) / (kStartedClusters[to] - kStartedClusters[from]);
+    };
+    const std::size_t last = times.size() - 1;
+    const double value = each(0, last, least(0), least(last));
+    Measured interval{value, value, value};
+    for (std::size_t to = 1; to <= last; ++to)
+        for (std::size_t from = 0; from < to; ++from) {
+            interval.low = std::min(interval.low, each(from, to, median(times[from]), least(to)));
+            interval.high = std::max(interval.high, each(from, to, least(from), median(times[to])));
+        }
+    outcome.estimates.push_back(decided_real("launch.cluster_interval", interval,
                                              {"clusters: grids of empty clusters of two blocks", kConfidence}));
 }
 

@@ -26,8 +26,10 @@ namespace {
 /// Confidence of the estimates, a judgement and no measured frequency. No deduction reads it; reports show it.
 constexpr double kConfidence = 0.9;
 /// The differences of launches that are compared scatter by 2.5%: two scans of one H200, a minute apart, gave rates
-/// that were 4.6% apart.
+/// that were 4.6% apart. Intervals are at least that wide, and wider where places in the cache differ by more.
 constexpr double kUncertainty = 0.025;
+/// Places in the cache at which warps meet, so that one part of it does not stand for all.
+constexpr std::uint32_t kPlaces = 5, kQuickPlaces = 2;
 /// Iterations of the shorter launch, and launches of each kind; the fastest counts.
 constexpr int kIterations = 4, kRuns = 3, kQuickRuns = 1;
 /// If half as many SMs take longer than this for the same atomics, the SMs are the limit and not what they meet at.
@@ -43,8 +45,9 @@ constexpr double kFew = 1.0 / 8;
 
 /// What all SMs and half of them took.
 struct Rate {
-    double cycles = 0;  ///< of a warp instruction, with all SMs
+    double cycles = 0;  ///< of a warp instruction, with all SMs: the median of the places
     bool saturated = false;
+    double low = 0, high = 0;  ///< of the places, and at least kUncertainty from the median
 };
 
 class AtomicContention {
@@ -94,18 +97,30 @@ private:
                                                : fmt::format("accesses.{}_atomic_{}.{}", cache_, name_of(kind), name);
     }
 
-    /// `lanes` and `bytes` describe the addresses for the trace.
+    /// `lanes` and `bytes` describe the addresses for the trace. Other places move them by whole lines.
     std::optional<Rate> rate(AtomicLoop& loop, AtomicKind kind, int lanes, std::uint32_t bytes,
-                             const AtomicLoop::OffsetOf& offset_of) {
-        const auto of = [&](int blocks) {
-            return loop.cycles_of_warp(blocks, offset_of, array_.address(), kIterations,
+                             const AtomicLoop::OffsetOf& offset_of, bool at_other_places = true) {
+        const auto of = [&](int blocks, std::uint32_t place) {
+            const auto there = [&](std::uint32_t warp, std::uint32_t lane) {
+                const std::uint32_t offset = offset_of(warp, lane);
+                return offset == AtomicLoop::kNone ? offset : (offset + place) % span_;
+            };
+            return loop.cycles_of_warp(blocks, there, array_.address(), kIterations,
                                        context_.quick ? kQuickRuns : kRuns);
         };
-        const auto all = of(sms_);
-        if (!all) return std::nullopt;
-        trace_.add_row(static_cast<int>(kind), lanes, bytes, *all);
-        const auto half = sms_ > 1 ? of(sms_ / 2) : all;
-        return Rate{*all, half && *half < kSaturated * *all};
+        std::vector<double> times;
+        const std::uint32_t places = !at_other_places ? 1 : context_.quick ? kQuickPlaces : kPlaces;
+        for (std::uint32_t place = 0; place < places; ++place) {
+            const auto all = of(sms_, span_ / places / kLine * kLine * place);
+            if (!all) return std::nullopt;
+            trace_.add_row(static_cast<int>(kind), lanes, bytes, *all);
+            times.push_back(*all);
+        }
+        const Measured all = summarise(times);
+        const auto half = sms_ > 1 ? of(sms_ / 2, 0) : all.value;
+        return Rate{all.value, half && *half < kSaturated * all.value,
+                    std::min(all.low, (1 - kUncertainty) * all.value),
+                    std::max(all.high, (1 + kUncertainty) * all.value)};
     }
 
     void report(const std::string& path, const std::optional<Rate>& rate, double value, const std::string& how,
@@ -113,8 +128,8 @@ private:
         if (!rate) return;
         const Evidence evidence{"atomic_contention: " + how, kConfidence};
         if (rate->saturated && open.empty()) {
-            outcome_.estimates.push_back(
-                decided_real(path, {value, (1 - kUncertainty) * value, (1 + kUncertainty) * value}, evidence));
+            const double each = value / rate->cycles;
+            outcome_.estimates.push_back(decided_real(path, {value, each * rate->low, each * rate->high}, evidence));
             return;
         }
         auto estimate = undecided(path, {}, evidence);
@@ -122,8 +137,8 @@ private:
         outcome_.estimates.push_back(std::move(estimate));
     }
 
-    /// Reports what requests of one kind cost. Returns the cycles for a sector that is touched in part.
-    std::optional<double> costs(AtomicLoop& loop, AtomicKind kind) {
+    /// Reports what requests of one kind cost. Returns the rate of sectors that are touched in part.
+    std::optional<Rate> costs(AtomicLoop& loop, AtomicKind kind) {
         const std::uint32_t bytes = bytes_of(kind);
         const auto one = rate(loop, kind, 1, bytes,
                               [](std::uint32_t, std::uint32_t lane) { return lane == 0 ? 0 : AtomicLoop::kNone; });
@@ -149,11 +164,12 @@ private:
             report(leaf(kind, "sector_cycles"), whole, whole->cycles / kSectors,
                    "all SMs, each warp on all words of one line, by sector", open(whole));
         if (!parts || !parts->saturated || !open(parts).empty()) return std::nullopt;
-        return parts->cycles / kSectors;
+        return parts;
     }
 
     /// Reports how many units there are, and how many neighbouring bytes one of them serves.
-    void units(AtomicLoop& loop, double part) {
+    void units(AtomicLoop& loop, const Rate& of_one_line) {
+        const double part = of_one_line.cycles / kSectors;
         const std::uint32_t sectors = span_ / kSector;
         const auto scattered =
             rate(loop, AtomicKind::add_integer, kWarpSize, span_, [sectors](std::uint32_t warp, std::uint32_t lane) {
@@ -172,8 +188,8 @@ private:
             return;
         }
         auto estimate = decided(path, static_cast<std::int64_t>(std::llround(units)), evidence);
-        // Two rates are compared.
-        estimate.interval = {units * (1 - 2 * kUncertainty), units * (1 + 2 * kUncertainty)};
+        estimate.interval = {units * of_one_line.low / of_one_line.cycles * scattered->cycles / scattered->high,
+                             units * of_one_line.high / of_one_line.cycles * scattered->cycles / scattered->low};
         outcome_.estimates.push_back(std::move(estimate));
         unit_bytes(loop, part, units);
     }
@@ -186,7 +202,7 @@ private:
             const auto found =
                 rate(loop, AtomicKind::add_integer, 1, spread, [spread](std::uint32_t warp, std::uint32_t lane) {
                     return lane == 0 ? warp % (spread / kSector) * kSector : AtomicLoop::kNone;
-                });
+                }, false);
             if (!found || !found->saturated) break;
             const double served_by = part / found->cycles;
             if (bytes > 0 && served_by > std::max(2.0, kFew * units)) break;
