@@ -3,7 +3,7 @@
     model = gputomo.tvm.cost_model("h200")
     tvm.s_tir.meta_schedule.tune_tir(..., cost_model=model)
 
-TVM is imported when a model is made. This module is untested with TVM: its test did not end (docs/python.md).
+TVM is imported when a model is made.
 """
 
 from __future__ import annotations
@@ -33,6 +33,15 @@ def _bytes(dtype: str, shape: Sequence[int]) -> int:
     return size
 
 
+def _buffer_of(parameter: Any, function: Any) -> Any:
+    """The shape, type and name of a parameter that is a buffer, else None. From TVM 0.27.0.post1 on, the type of the
+    parameter says it; before, the function had a map."""
+    known = getattr(function, "buffer_map", None)
+    if known is not None:
+        return known[parameter] if parameter in known else None
+    return parameter if type(getattr(parameter, "ty", None)).__name__ == "BufferType" else None
+
+
 def launches(module: Any, machine: MachineLike) -> list[Launch]:
     """The launch of a scheduled IRModule with one kernel, whose parameters are buffers of fixed shapes. Contents are
     generated.
@@ -42,18 +51,20 @@ def launches(module: Any, machine: MachineLike) -> list[Launch]:
     """
     tvm = library("tvm", "tvm", "gputomo.tvm")
     described: Machine = load(machine)
-    functions = [function for _, function in module.functions.items() if hasattr(function, "buffer_map")]
+    functions = [one for _, one in module.functions.items() if hasattr(one, "params") and hasattr(one, "body")]
     if len(functions) != 1:
         raise InputError(f"the module has {len(functions)} functions; expected one")
     buffers: dict[str, Buffer] = {}
     for variable in functions[0].params:
-        buffer = functions[0].buffer_map[variable] if variable in functions[0].buffer_map else None
+        buffer = _buffer_of(variable, functions[0])
         if buffer is None:
             raise InputError(f"parameter {variable} is no buffer; expected buffers of fixed shapes")
         size = _bytes(str(buffer.dtype), [int(n) for n in buffer.shape])
         buffers[str(buffer.name)] = Buffer(size, generated=str(buffer.dtype).startswith(("float", "bfloat")))
     source = _source(tvm, module, described)
     name, arguments, threads = _signature(source)
+    # Some versions of TVM name the argument of a buffer A A_ptr.
+    arguments = [one if one in buffers else one.removesuffix("_ptr") for one in arguments]
     unknown = [one for one in arguments if one not in buffers]
     if unknown:
         raise InputError(f"kernel {name}: its argument {unknown[0]} is none of the buffers {', '.join(buffers)}")
@@ -120,7 +131,7 @@ def cost_model(machine: MachineLike, **options: Any) -> Any:
     `predict_many()`.
     """
     base = library("tvm.s_tir.meta_schedule.cost_model", "tvm", "gputomo.tvm")
-    utilities = library("tvm.s_tir.meta_schedule.utils", "tvm", "gputomo.tvm")
+    utilities = library("tvm.ir.utils", "tvm", "gputomo.tvm")
     numpy = library("numpy", "tvm", "gputomo.tvm")
     described = load(machine)
 
