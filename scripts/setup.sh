@@ -56,7 +56,8 @@ lint_tools() {
 }
 
 # What the Python package is built and tested with. Without Python 3.10 or a network, the release build has no package,
-# and its tests say so and are skipped. What could not be installed is tried again the next time.
+# and its tests say so and are skipped. What could not be installed is tried again the next time. GPUTOMO_TRITON names
+# another version of Triton, such as triton==3.6.0, for a folder build/venv that is not there yet.
 python_tools() {
     local venv=build/venv whole=build/venv/whole
     [[ -e $whole ]] && return
@@ -71,7 +72,7 @@ python_tools() {
         echo "setup: the Python package is not built: nanobind could not be installed" >&2
         return
     fi
-    if "${pip[@]}" numpy pandas polars pyarrow mypy 'triton>=3.4'; then
+    if "${pip[@]}" numpy pandas polars pyarrow mypy "${GPUTOMO_TRITON:-triton>=3.4}"; then
         touch "$whole"
     else
         echo "setup: some tests of the Python package are skipped: not all that they need could be installed" >&2

@@ -22,6 +22,7 @@ try:
 except ImportError as error:
     raise unittest.SkipTest(f"{error.name} is not installed") from error
 
+print("Triton", triton.__version__)  # for the log: what it compiles differs from version to version
 ROWS, COLUMNS = 512, 1000
 
 
