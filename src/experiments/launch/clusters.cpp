@@ -146,7 +146,8 @@ void find_starts(Context& context, Outcome& outcome, AsynchronousModule& kernels
     for (int i = 0; i < kLaunches; ++i) {
         context.progress(0.5, "starts of clusters");
         static_cast<void>(of_launch(kStartedClusters[0]));
-        for (std::size_t size = 0; size < times.size(); ++size) times[size].push_back(of_launch(kStartedClusters[size]));
+        for (std::size_t size = 0; size < times.size(); ++size)
+            times[size].push_back(of_launch(kStartedClusters[size]));
     }
     // Disturbances make launches longer. The fastest one of each size counts, and it may be as far from an undisturbed
     // one as it is from the median. Each pair of sizes makes an estimate of its own.
