@@ -179,11 +179,12 @@ private:
         for (const auto index : released) {
             ReplayedWarp& warp = warps_[index];
             warp.twin.meet(lag);
-            if (std::exchange(warp.behind_barrier, false))
+            const bool passed = std::exchange(warp.behind_barrier, false);
+            if (passed)
                 warp.met = release;
             else
                 warp.hold = std::max(warp.hold, release);
-            if (warp.met == 0 || std::exchange(warp.stopped, false)) queue_next(index);
+            if (!passed || std::exchange(warp.stopped, false)) queue_next(index);
         }
     }
 

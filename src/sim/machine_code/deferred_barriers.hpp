@@ -12,7 +12,7 @@ namespace gputomo::sim::machine_code {
 [[nodiscard]] bool defers_waiting(const Step& step);
 
 /// Whether the step issues behind such a barrier before all have arrived. Only arithmetic does, and only where its
-/// control field names no dependence barrier for its result or its operands.
+/// control field names no dependence barrier for its result or its operands. Products of warp groups wait.
 [[nodiscard]] bool passes_barriers(const Step& step);
 
 }  // namespace gputomo::sim::machine_code

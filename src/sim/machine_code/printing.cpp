@@ -84,7 +84,9 @@ private:
 template <class... T>
 std::string printed(const std::string& format, T... values) {
     const int size = std::snprintf(nullptr, 0, format.c_str(), values...);
-    std::string text(static_cast<std::size_t>(std::max(size, 0)) + 1, '\0');
+    // A text that is longer than all that is kept is cut here, and not kept then.
+    const std::size_t most = Printed::kMost + 1, length = static_cast<std::size_t>(std::max(size, 0));
+    std::string text(std::min(length, most) + 1, '\0');
     std::snprintf(text.data(), text.size(), format.c_str(), values...);
     text.pop_back();
     return text;

@@ -222,8 +222,8 @@ bool known_constant(const Layout& layout, std::int64_t offset) {
            (layout.has_parameters_address && offset >= kEnvironmentAt && offset < kEnvironmentEnd) ||
            (layout.has_parameters_address && ((offset >= kClusterAt && offset < kClusterEnd) ||
                                               (offset >= kClusterSizeAt && offset < kClusterSizeAt + 4))) ||
-           (offset >= kDynamicSharedAt && offset < kDynamicSharedAt + 4) ||
-           (offset >= kSmCountAt && offset < kSmCountAt + 4) ||
+           (layout.has_parameters_address && ((offset >= kDynamicSharedAt && offset < kDynamicSharedAt + 4) ||
+                                              (offset >= kSmCountAt && offset < kSmCountAt + 4))) ||
            (layout.shared_window >= 0 && offset >= layout.shared_window &&
             offset < layout.shared_window + kAddressBytes) ||
            offset >= layout.parameters;

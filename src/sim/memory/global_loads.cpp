@@ -88,7 +88,7 @@ double GlobalLoads::scattered(const machine::Machine& machine) const {
             const std::uint64_t address = random() % kSpread / kWordBytes * kWordBytes;
             const bool far = far_.extra > 0 && machine::partition_of(address, far_.sides) != 0;
             last = std::max(last, leaves + dram.distance(address) * line_range_ + far_.beyond_mean(far) +
-                                      dram.read(address, kWordBytes, load * kApart + leaves).delay);
+                                      dram.read(address, kWordBytes, load * kApart + leaves, 0).delay);
         }
         sum += last;
     }
