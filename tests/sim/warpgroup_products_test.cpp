@@ -1,6 +1,7 @@
 // When matrix products of a warp group begin and end on the simulated SM.
 #include "sass/cubin.hpp"
 #include "sass/form.hpp"
+#include "sim/machine_code/deferred_barriers.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/machine_code/unknown_values.hpp"
 #include "timed_code.hpp"
@@ -144,6 +145,19 @@ TEST(WarpgroupProducts, LeftOutAreFollowedThroughHalvesOfRegisters) {
     };
     EXPECT_NO_THROW(run(with(kPermute, {24, 9, 24}, kLongest)));
     EXPECT_THROW(run(with(kPermute, {24, 25, 9}, kLongest)), machine_code::NeedsProducts);
+}
+
+TEST(WarpgroupProducts, DoNotPassBarriersOfTheBlock) {
+    // Other warps may not have written yet what a product reads from shared memory.
+    const Word barrier = with(kBlockBarrier, {}, {.stall = 1}), add = with(kAdd, {18, 255, 7, 255}, {.stall = 4});
+    const auto bytes = Kernel({barrier, add, kArrive, kAdds, kRowsInRegisters, kCommits, kWait}, kShared).cubin();
+    const auto program =
+        machine_code::prepare(sass::Cubin(bytes), "timed", [](std::string_view) { return std::uint64_t{0}; });
+    const auto found = std::ranges::find_if(program.steps, machine_code::defers_waiting);
+    ASSERT_NE(found, program.steps.end());
+    const auto step = [&](std::ptrdiff_t behind) { return machine_code::passes_barriers(*(found + behind)); };
+    EXPECT_TRUE(step(1)) << "IADD3";
+    for (std::ptrdiff_t behind = 2; behind <= 6; ++behind) EXPECT_FALSE(step(behind)) << behind;
 }
 
 TEST(WarpgroupProducts, NameTheRegistersOfTheirOperandsAndNoMore) {
