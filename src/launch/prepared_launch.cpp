@@ -1,6 +1,7 @@
 #include "launch/prepared_launch.hpp"
 
 #include "launch/module_variables.hpp"
+#include "machine/sm_threads.hpp"
 #include "units/error.hpp"
 #include "units/warp.hpp"
 
@@ -104,7 +105,7 @@ sim::machine_code::FunctionalLaunch PreparedLaunch::launch() const {
 sim::machine_code::FunctionalLaunch PreparedLaunch::launch_on(const machine::Machine& machine) const {
     auto launch = this->launch();
     const auto& topology = machine.topology;
-    const auto threads = topology.max_threads_per_sm ? topology.max_threads_per_sm : topology.max_threads_per_block;
+    const auto& threads = machine::threads_of_sm(topology);
     launch.gpu = {.sms = static_cast<std::uint32_t>(topology.sms.value_or(0)),
                   .warps_of_sm = static_cast<std::uint32_t>(threads.value_or(0) / kWarpSize)};
     return launch;

@@ -88,20 +88,18 @@ struct Refresh {
     /// Cycles that a read of this address waits which the memory would serve at `now`.
     [[nodiscard]] double wait(std::uint64_t address, double now) const {
         if (interval == 0) return 0;
-        const double since =
-            std::fmod(now + interval * static_cast<double>(part(address)) / kParts, interval);
+        const double since = std::fmod(now + interval * static_cast<double>(part(address)) / kParts, interval);
         return std::max(0.0, time - since);
     }
 
     /// Parts with a time of their own. With more of them, single waits only lie closer together.
     static constexpr std::uint64_t kParts = 64;
-    /// The part that an address belongs to. Which one that is isn't known. Hashes choose it so that lines near each
-    /// other share parts as often as `groups` say. Pieces of the smallest group take turns.
+    /// The part that an address belongs to. A GPU's own choice is not known. Hashes choose, and lines near each other
+    /// share parts at least as often as `groups` say. Pieces of the smallest group take turns.
     [[nodiscard]] std::uint64_t part(std::uint64_t address) const {
         std::uint64_t chosen = address / kVariationBytes;
         if (groups.empty()) return scattered(chosen + kParts) % kParts;
-        for (const Group& group : groups)
-            chosen = scattered(address / group.bytes * kParts + chosen % group.parts + 1);
+        for (const Group& group : groups) chosen = scattered(address / group.bytes * kParts + chosen % group.parts + 1);
         return chosen % kParts;
     }
 };
@@ -113,12 +111,14 @@ struct Refresh {
     Refresh refresh{.interval = *memory.refresh_interval * mhz / 1000, .time = *memory.refresh_time * mhz / 1000};
     const std::vector<std::int64_t> parts = memory.refresh_parts.value_or({});
     for (std::size_t i = 0; i < parts.size(); i += 2) {
-        const std::int64_t least = i == 0 ? 1 : parts[i - 2] + 1;
-        if (i + 1 == parts.size() || parts[i] < least || parts[i + 1] < 1)
-            throw InputError(
-                fmt::format("memory.refresh_parts: found [{}]; expected bytes of a block and its parts, then those of "
-                            "a larger block, and so on",
-                            fmt::join(parts, ", ")));
+        constexpr auto kPiece = static_cast<std::int64_t>(kVariationBytes);
+        const std::int64_t least = i == 0 ? kPiece : parts[i - 2] + 1;
+        if (i + 1 == parts.size() || parts[i] < least || parts[i] % kPiece != 0 || parts[i + 1] < 1 ||
+            parts[i + 1] > static_cast<std::int64_t>(Refresh::kParts))
+            throw InputError(fmt::format(
+                "memory.refresh_parts: found [{}]; expected bytes of a block, a multiple of {}, and 1 to {} "
+                "parts of it, then those of a larger block, and so on",
+                fmt::join(parts, ", "), kPiece, Refresh::kParts));
         refresh.groups.push_back(
             {.bytes = static_cast<std::uint64_t>(parts[i]), .parts = static_cast<std::uint64_t>(parts[i + 1])});
     }

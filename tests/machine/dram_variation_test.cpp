@@ -151,8 +151,14 @@ TEST(Refresh, PartsAreBlocksThatGrow) {
     Memory memory;
     memory.refresh_interval.set(1926.0);
     memory.refresh_time.set(279.0);
-    for (const std::vector<std::int64_t>& parts :
-         {std::vector<std::int64_t>{1024}, {1024, 0}, {4096, 10, 1024, 2}, {0, 1}, {1024, 2, 1024, 2}}) {
+    for (const std::vector<std::int64_t>& parts : {std::vector<std::int64_t>{1024},
+                                                   {1024, 0},
+                                                   {4096, 10, 1024, 2},
+                                                   {0, 1},
+                                                   {1024, 2, 1024, 2},
+                                                   {300, 2},
+                                                   {128, 2},
+                                                   {1024, 65}}) {
         memory.refresh_parts.set(parts);
         EXPECT_THROW((void)refresh_of(memory, 1980), InputError);
     }

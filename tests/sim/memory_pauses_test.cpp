@@ -168,5 +168,26 @@ TEST(LinesOfMemory, RefuseARangeThatIsNotAroundTheMean) {
     }
 }
 
+TEST(LinesOfMemory, RefuseMeasuredLatenciesThatContradictTheMean) {
+    const auto refused = [](auto change) {
+        auto machine = test::bare_machine();
+        change(machine.paths.at("global"), *machine.paths.at("global").memory_latency);
+        test::PlainAddresses addresses;
+        try {
+            (void)make_memory_system(machine, addresses, {});
+        } catch (const InputError&) {
+            return true;
+        }
+        return false;
+    };
+    for (const std::int64_t more : {-1, 1}) {
+        EXPECT_EQ(refused([&](auto& path, auto mean) { path.memory_latency_unrefreshed.set(mean + more); }), more > 0);
+        EXPECT_EQ(refused([&](auto& path, auto mean) { path.memory_latency_partition_range.set(2 * mean + more); }),
+                  more > 0);
+    }
+    EXPECT_TRUE(refused([](auto& path, auto) { path.memory_latency_unrefreshed.set(-1); }));
+    EXPECT_TRUE(refused([](auto& path, auto) { path.memory_latency_partition_range.set(-1); }));
+}
+
 }  // namespace
 }  // namespace gputomo::sim

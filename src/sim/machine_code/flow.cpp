@@ -48,6 +48,19 @@ std::string text_at(const Warp& warp, std::uint64_t address) {
     return text;
 }
 
+/// While it lives, accesses of the block are not observed. Printing may throw.
+class Unobserved {
+public:
+    explicit Unobserved(BlockState& block) : block_(block), observer_(std::exchange(block.observer, nullptr)) {}
+    ~Unobserved() { block_.observer = observer_; }
+    Unobserved(const Unobserved&) = delete;
+    Unobserved& operator=(const Unobserved&) = delete;
+
+private:
+    BlockState& block_;
+    Observer* observer_;
+};
+
 /// Performs a function of the system for the threads `taken`, which then go on behind the call.
 void call_system(Warp& warp, std::uint64_t address, std::uint32_t taken) {
     constexpr std::size_t kArguments = 4;  // the first register of the arguments, and of the result
@@ -63,12 +76,11 @@ void call_system(Warp& warp, std::uint64_t address, std::uint32_t taken) {
         throw LaneFault(first, fmt::format("assertion '{}' failed", text_at(warp, pointer(kArguments, first))));
     if (name != "vprintf") throw LaneFault(first, fmt::format("call of '{}', which is not simulated,", name));
     // The system's own accesses to the format and the arguments are not those of the kernel.
-    Observer* const observer = std::exchange(warp.block->observer, nullptr);
+    const Unobserved unobserved(*warp.block);
     for_lanes(taken, [&](int l) {
         const std::int32_t result = print(warp, l, pointer(kArguments, l), pointer(kArguments + 2, l));
         warp.registers[kArguments][static_cast<std::size_t>(l)] = static_cast<std::uint32_t>(result);
     });
-    warp.block->observer = observer;
 }
 
 /// BRX, RET and indirect CALL: a thread goes to the address in its registers, which is relative to the instruction's

@@ -216,6 +216,11 @@ void Builder::check_order(const MemoryPath& path, const std::vector<std::string>
 /// Cycles between the latencies of the nearest and the farthest line of memory. Their mean has to be the described
 /// latency.
 double checked_line_range(const machine::Path& from, const machine::Refresh& refresh, const std::string& where) {
+    if (from.memory_latency_partition_range &&
+        need_cycles(from.memory_latency_partition_range, where + ".memory_latency_partition_range") >
+            2 * *from.memory_latency)
+        reject(where + ".memory_latency_partition_range", fmt::format("found {}", *from.memory_latency_partition_range),
+               "at most twice memory_latency, which is the mean");
     if (!from.memory_latency_line_range) return machine::line_range(from, refresh);
     const auto& ends = *from.memory_latency_line_range;
     const auto mean = *from.memory_latency;
@@ -253,6 +258,10 @@ void Builder::build_path(std::size_t kind) {
     path.memory_latency =
         placement_.spread(*from.memory_latency, from.memory_latency_range, where + ".memory_latency_range");
     const machine::Refresh refresh = refresh_of(machine_);
+    if (from.memory_latency_unrefreshed &&
+        need_cycles(from.memory_latency_unrefreshed, where + ".memory_latency_unrefreshed") > *from.memory_latency)
+        reject(where + ".memory_latency_unrefreshed", fmt::format("found {}", *from.memory_latency_unrefreshed),
+               fmt::format("at most memory_latency, {}", *from.memory_latency));
     const double waits = machine::refresh_wait_of(from, refresh);
     if (waits >= static_cast<double>(*from.memory_latency))
         reject(where + ".memory_latency", fmt::format("found {}", *from.memory_latency),

@@ -1,5 +1,7 @@
 #include "sim/sm/engine/residency.hpp"
 
+#include "machine/sm_threads.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,7 +57,7 @@ costs::BlockLimits room_of(const machine::Machine& machine, const BlockNeeds& ne
     if (const auto parts = static_cast<std::uint64_t>(topology.register_partitions.value_or(1));
         warps != kUnlimited && parts != schedulers)
         warps = warps * parts / schedulers;
-    const auto threads = topology.max_threads_per_sm ? topology.max_threads_per_sm : topology.max_threads_per_block;
+    const auto& threads = machine::threads_of_sm(topology);
     if (threads) warps = std::min(warps, static_cast<std::uint64_t>(*threads) / kWarpSize / schedulers);
     auto most = static_cast<std::uint64_t>(topology.max_blocks_per_sm.value_or(kDefaultBlocksPerSm));
     if (shared_bytes != 0 && machine.shared.capacity) {
@@ -104,8 +106,7 @@ Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& nee
         if (each != 0 && all) blocks = std::min(blocks, static_cast<std::uint64_t>(*all) / each);
     };
     const auto warps = (needs.threads + kWarpSize - 1) / kWarpSize;
-    limit(warps * kWarpSize,
-          topology.max_threads_per_sm ? topology.max_threads_per_sm : topology.max_threads_per_block);
+    limit(warps * kWarpSize, machine::threads_of_sm(topology));
     const auto each = shared_taken(shared, needs);
     limit(each, shared.capacity);
     result.blocks = static_cast<std::uint32_t>(std::max<std::uint64_t>(blocks, 1));
@@ -116,8 +117,7 @@ Residency resident_blocks(const machine::Machine& machine, const BlockNeeds& nee
 
 std::uint64_t local_memory_of(const machine::Machine& machine, std::uint64_t frame_bytes) {
     const auto& topology = machine.topology;
-    const auto threads =
-        topology.max_threads_per_sm.value_or(topology.max_threads_per_block.value_or(kDefaultThreadsPerSm));
+    const auto threads = machine::threads_of_sm(topology).value_or(kDefaultThreadsPerSm);
     return frame_bytes * static_cast<std::uint64_t>(threads * *topology.sms);
 }
 

@@ -172,8 +172,7 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
     }
     const std::uint64_t block_shared = shape_.system_shared + shared_bytes_;
     if (!setup.computes_products && machine_code::multiplies_matrices(program_))
-        while (unknown_.size() < blocks_.capacity())
-            unknown_.emplace_back(unknown_memory_, block_shared);
+        while (unknown_.size() < blocks_.capacity()) unknown_.emplace_back(unknown_memory_, block_shared);
     find_needs();
     find_accesses();
 }
@@ -257,7 +256,9 @@ void SassEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double 
     warp.barriers.start(now);
     warp.stored = warp.shared_stored = 0;
     warp.memory_done = warp.copies_done = warp.bulk_read = warp.bulk_done = now;
-    warp.waits_for_phase = false;
+    warp.waits_for_phase = warp.stopped_behind = false;
+    warp.behind = kNoBarrierBehind;
+    warp.met = 0;
     warp.turn = 0;
     warp.running = lanes;
     warp.wait = {.since = now, .fixed = now};
