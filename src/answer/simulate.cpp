@@ -164,12 +164,13 @@ void fill_printed(Answer& answer, const sim::ExecutedCode& code) {
     const sim::machine_code::Printed& printed = code.printed;
     answer.printed = valid_text(printed.text());
     if (printed.lost() != 0)
-        answer.warnings.push_back(fmt::format("{} calls of printf are left out of what is printed, which is cut off at "
-                                              "{} MiB", printed.lost(), sim::machine_code::Printed::kMost >> 20));
+        answer.warnings.push_back(
+            fmt::format("{} calls of printf are left out of what is printed, which is cut off at "
+                        "{} MiB",
+                        printed.lost(), sim::machine_code::Printed::kMost >> 20));
     if (!printed.text().empty() && answer.coverage.timed_blocks < answer.coverage.blocks)
-        answer.warnings.push_back(fmt::format(
-            "what is printed is that of {} of {} blocks; --whole simulates all", answer.coverage.timed_blocks,
-            answer.coverage.blocks));
+        answer.warnings.push_back(fmt::format("what is printed is that of {} of {} blocks; --whole simulates all",
+                                              answer.coverage.timed_blocks, answer.coverage.blocks));
 }
 
 /// Lets a launch leave its data in the caches, and says what that lacks.

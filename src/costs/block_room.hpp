@@ -10,12 +10,12 @@ namespace gputomo::costs {
 
 /// What limits the blocks of a launch on an SM.
 struct BlockLimits {
-    std::uint32_t blocks = 1;                ///< that an empty SM takes
-    std::uint32_t most_blocks = 1;           ///< that shared memory and the SM's list of blocks hold
-    std::uint32_t warps_of_block = 1;        ///< that a block has
-    std::uint32_t warps_of_scheduler = 0;    ///< slots for warps, or registers of so many warps, at each scheduler
-    std::uint32_t scheduler_step = 0;        ///< launch.scheduler_step
-    bool warps_give_back = false;            ///< launch.given_back is `warps`: a warp that ends gives its room back
+    std::uint32_t blocks = 1;              ///< that an empty SM takes
+    std::uint32_t most_blocks = 1;         ///< that shared memory and the SM's list of blocks hold
+    std::uint32_t warps_of_block = 1;      ///< that a block has
+    std::uint32_t warps_of_scheduler = 0;  ///< slots for warps, or registers of so many warps, at each scheduler
+    std::uint32_t scheduler_step = 0;      ///< launch.scheduler_step
+    bool warps_give_back = false;          ///< launch.given_back is `warps`: a warp that ends gives its room back
 
     /// Raises the other limits so that an empty SM with this number of schedulers holds `resident` blocks.
     void hold(std::uint32_t resident, std::uint32_t schedulers) {

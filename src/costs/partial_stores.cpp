@@ -74,9 +74,8 @@ std::uint32_t StoreQueue::left(std::uint64_t line, std::uint32_t sectors, double
 }
 
 bool StoreQueue::has(std::uint64_t line, double now) const {
-    return last_ > now && std::ranges::any_of(waiting_, [&](const Waiting& other) {
-               return other.line == line && other.leaves > now;
-           });
+    return last_ > now && std::ranges::any_of(
+                              waiting_, [&](const Waiting& other) { return other.line == line && other.leaves > now; });
 }
 
 void StoreQueue::add(std::uint64_t line, std::uint32_t sectors, double leaves) {
@@ -116,10 +115,8 @@ FilledLine PartialLines::take(std::uint64_t line) {
     if (known == partial_.end()) return {};
     const Partial& partial = known->second;
     const std::uint32_t whole = partial.bytes.whole_sectors();
-    const FilledLine filled{.line = line,
-                            .sectors = partial.sectors & ~whole,
-                            .whole = partial.sectors & whole,
-                            .stored = partial.stored};
+    const FilledLine filled{
+        .line = line, .sectors = partial.sectors & ~whole, .whole = partial.sectors & whole, .stored = partial.stored};
     order_.erase(partial.place);
     partial_.erase(known);
     return filled;

@@ -47,7 +47,7 @@ private:
     ScatteredSpec spec_;
     std::vector<std::uint64_t> recent_;  ///< a ring of places
     std::size_t next_ = 0;
-    std::uint64_t count_ = 0;                                 ///< accesses so far
+    std::uint64_t count_ = 0;                                  ///< accesses so far
     std::unordered_map<std::uint64_t, std::uint64_t> latest_;  ///< by place in the ring: its last access, from 1 on
 };
 

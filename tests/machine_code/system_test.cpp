@@ -25,8 +25,8 @@ TEST(Printf, GivesWhatTheHostWouldPrint) {
               "thread 1 of block 0:  1.25 1.250000e+00 1.25 0x1.4p+0\n" +
                   both("-3 18446744073709551613 fffffffffffffffd -3 18446744073709551613 4464 0xff 10 BEEF\n") +
                   both("[   42|42   |00042|+42| 42|    42|abc|     right|left      |x|%|-7]\n") +
-                  both("no arguments\n") + both("0x1234 text abc\n") + both("3% 0.100000\n") +
-                  both("%.*f %q 7 end\n") + both("1.500000 3.500000e+00 4.5\n"));
+                  both("no arguments\n") + both("0x1234 text abc\n") + both("3% 0.100000\n") + both("%.*f %q 7 end\n") +
+                  both("1.500000 3.500000e+00 4.5\n"));
     const auto counts = results.read<std::int32_t>(12);
     EXPECT_THAT(std::vector(counts.begin(), counts.begin() + 8), testing::ElementsAre(6, 9, 12, 0, 3, 2, 1, 3));
 }

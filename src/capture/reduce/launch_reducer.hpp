@@ -28,9 +28,9 @@ public:
     LaunchReducer(const Capture& capture, const Launch& launch, Watch::Clock::time_point deadline)
         : prepared_(launch::captured_launch(capture, launch)),
           deadline_(deadline),
-          sms_(launch.gpu ? static_cast<std::uint32_t>(capture.gpus.at(static_cast<std::size_t>(*launch.gpu))
-                                                            .multiprocessors)
-                          : 0),
+          sms_(launch.gpu
+                   ? static_cast<std::uint32_t>(capture.gpus.at(static_cast<std::size_t>(*launch.gpu)).multiprocessors)
+                   : 0),
           regions_(regions_of(prepared_, *launch.buffers)) {}
 
     /// Chooses what each unit holds. The launch then executes the same as before. Throws DeviceError for a launch that

@@ -199,10 +199,12 @@ private:
         double used = 0;  // units that serve `bytes`
         const auto warps = static_cast<std::uint32_t>(sms_ * AtomicLoop::kWarps);
         for (std::uint32_t spread = kFewestBytes; spread <= span_ && spread / kSector <= warps; spread *= 2) {
-            const auto found =
-                rate(loop, AtomicKind::add_integer, 1, spread, [spread](std::uint32_t warp, std::uint32_t lane) {
+            const auto found = rate(
+                loop, AtomicKind::add_integer, 1, spread,
+                [spread](std::uint32_t warp, std::uint32_t lane) {
                     return lane == 0 ? warp % (spread / kSector) * kSector : AtomicLoop::kNone;
-                }, false);
+                },
+                false);
             if (!found || !found->saturated) break;
             const double served_by = part / found->cycles;
             if (bytes > 0 && served_by > std::max(2.0, kFew * units)) break;

@@ -13,7 +13,6 @@ namespace gputomo::launch {
 /// made up. Threads may ask what the machine has. Returns what differs, in words; nullopt where nothing does, where all
 /// content was given, and where the launch cannot be executed block by block. Throws InputError where the launch does
 /// not fit its code.
-[[nodiscard]] std::optional<std::string> decisive_content(const Launch& launch,
-                                                          const machine::Machine& machine);
+[[nodiscard]] std::optional<std::string> decisive_content(const Launch& launch, const machine::Machine& machine);
 
 }  // namespace gputomo::launch

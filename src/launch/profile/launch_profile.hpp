@@ -50,7 +50,7 @@ struct ProfiledStep {
     bool goes_on = false;                         ///< its warp is the first to issue in the next cycle
     bool passes_barriers = false;                 ///< issues behind a barrier of its block before that is complete
     bool defers_waiting = false;                  ///< a barrier of the block whose warp goes on
-    double beside = 0;                     ///< of a product of a warp group: cycles between arithmetic beside it
+    double beside = 0;                            ///< of a product of a warp group: cycles between arithmetic beside it
     std::uint8_t results = 0;              ///< registers of an arithmetic instruction, which waits beside products
     bool queues = false;                   ///< it waits for its unit after it has issued: a product of a warp group
     std::uint8_t stall = 1;                ///< cycles until the next instruction of the warp
@@ -73,12 +73,12 @@ enum class AccessKind : std::uint8_t { load, store, atomic };
 /// A line of `kTouchedLineBytes` bytes and its sectors that an access touches. Those of constants lie in a space of
 /// their own.
 struct TouchedLine {
-    std::uint64_t line = 0;     ///< address / kLineBytes
-    std::uint32_t sectors = 0;  ///< as bits
-    bool partial = false;       ///< threads touch only a part of these sectors
-    bool again = false;         ///< an earlier pass of the atomic touched the line
-    bool lone = false;          ///< one thread takes part in this pass of the atomic
-    std::uint8_t asked = 0;     ///< bytes that the threads of this pass ask for
+    std::uint64_t line = 0;                              ///< address / kLineBytes
+    std::uint32_t sectors = 0;                           ///< as bits
+    bool partial = false;                                ///< threads touch only a part of these sectors
+    bool again = false;                                  ///< an earlier pass of the atomic touched the line
+    bool lone = false;                                   ///< one thread takes part in this pass of the atomic
+    std::uint8_t asked = 0;                              ///< bytes that the threads of this pass ask for
     costs::LineBytes written = costs::LineBytes::all();  ///< by a store that is partial
 };
 

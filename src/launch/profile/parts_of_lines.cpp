@@ -54,8 +54,6 @@ bool PartsOfLines::are_completed() const {
            parts_of_continuing_ * blocks_ >= kEnough * parts_;
 }
 
-double PartsOfLines::cost_of_writes() const {
-    return bytes_ == 0 || are_completed() ? 1 : streamed_ / bytes_;
-}
+double PartsOfLines::cost_of_writes() const { return bytes_ == 0 || are_completed() ? 1 : streamed_ / bytes_; }
 
 }  // namespace gputomo::launch

@@ -52,8 +52,7 @@ public:
     /// When what all SMs share has served all that this SM has asked for so far.
     [[nodiscard]] double shares_end() const {
         double end = 0;
-        for (const GpuServer* share : all_shares())
-            end = std::max(end, share->served_until());
+        for (const GpuServer* share : all_shares()) end = std::max(end, share->served_until());
         return end;
     }
     /// When the last atomic so far has left the SM.
@@ -133,8 +132,8 @@ private:
     costs::StoreQueue waiting_stores_;
     costs::ScatteredAccesses scattered_reads_;
     costs::ScatteredAccesses filling_reads_, filling_writes_;  ///< of lines that the L2 fills up
-    costs::PartialLines partial_lines_;  ///< this SM's part of them
-    Server filling_;                     ///< parts of the L2 that stores to lines on their way from DRAM block
+    costs::PartialLines partial_lines_;                        ///< this SM's part of them
+    Server filling_;  ///< parts of the L2 that stores to lines on their way from DRAM block
     std::vector<Server> atomic_units_;
     using AtomicInFlight = std::pair<double, double>;  ///< when it is performed, and its sectors
     std::priority_queue<AtomicInFlight, std::vector<AtomicInFlight>, std::greater<>> atomics_in_flight_;
@@ -146,7 +145,7 @@ private:
     static constexpr double kNotYet = std::numeric_limits<double>::max();
     double translated_ = kNotYet;  ///< when the first access of the SM was translated
     bool later_wave_ = false;
-    double apart_ = 0;  ///< cycles by which SMs are out of step
+    double apart_ = 0;         ///< cycles by which SMs are out of step
     double written_back_ = 0;  ///< cycles of DRAM
     double fetched_ = 0;       ///< granules fetched for all SMs that were not waited for
 };

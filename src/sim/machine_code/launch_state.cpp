@@ -35,9 +35,10 @@ std::array<std::vector<std::uint32_t>, 8> constants_of(const MachineProgram& pro
         throw InputError(fmt::format("kernel '{}': its parameters take {} bytes; {} bytes of arguments were given",
                                      program.kernel, program.parameter_bytes, parameters.size()));
     if (program.uses_sm_count && sms == 0)
-        throw InputError(fmt::format("kernel '{}' asks for the number of SMs (%nsmid), which is not known without a "
-                                     "described GPU",
-                                     program.kernel));
+        throw InputError(
+            fmt::format("kernel '{}' asks for the number of SMs (%nsmid), which is not known without a "
+                        "described GPU",
+                        program.kernel));
     auto constants = program.constants;
     auto& bank = constants[0];
     bank.resize(std::max(bank.size(), kStackWord + 1));

@@ -117,12 +117,33 @@ constexpr unsigned kNumberShift = 8, kSmShift = 20;
 bool is_clock(std::uint8_t number) { return number == kClock || (number >= kClockLow && number <= kTimerHigh); }
 
 bool known_special(std::uint8_t number) {
-    constexpr std::uint8_t kKnown[] = {
-        kLaneId,    kClock,         kVirtualConfiguration, kVirtualId, kThread, kThreadX, kThreadY, kThreadZ,
-        kBlockX,    kBlockY,        kBlockZ,       kLocalHigh,         kSharedHigh,      kSharedLow,
-        kLocalLow,  kLaneMaskEqual, kLaneMaskLess, kLaneMaskLessEqual, kLaneMaskGreater, kLaneMaskGreaterEqual,
-        kVirtualSm, kClockLow,      kClockHigh,    kTimerLow,          kTimerHigh,       kClusterBlock,
-        kZero};
+    constexpr std::uint8_t kKnown[] = {kLaneId,
+                                       kClock,
+                                       kVirtualConfiguration,
+                                       kVirtualId,
+                                       kThread,
+                                       kThreadX,
+                                       kThreadY,
+                                       kThreadZ,
+                                       kBlockX,
+                                       kBlockY,
+                                       kBlockZ,
+                                       kLocalHigh,
+                                       kSharedHigh,
+                                       kSharedLow,
+                                       kLocalLow,
+                                       kLaneMaskEqual,
+                                       kLaneMaskLess,
+                                       kLaneMaskLessEqual,
+                                       kLaneMaskGreater,
+                                       kLaneMaskGreaterEqual,
+                                       kVirtualSm,
+                                       kClockLow,
+                                       kClockHigh,
+                                       kTimerLow,
+                                       kTimerHigh,
+                                       kClusterBlock,
+                                       kZero};
     return std::ranges::find(kKnown, number) != std::end(kKnown);
 }
 

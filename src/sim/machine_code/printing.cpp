@@ -37,10 +37,10 @@ std::string text_at(Warp& warp, std::uint64_t address, int lane) {
 
 /// A conversion of a format, such as "%-5.2f".
 struct Conversion {
-    std::string flags;           ///< with width and precision, of which stars are left in place
-    std::string_view length;     ///< "h", "l", "ll" or ""
+    std::string flags;        ///< with width and precision, of which stars are left in place
+    std::string_view length;  ///< "h", "l", "ll" or ""
     char kind = 0;
-    std::size_t bytes = 0;       ///< in the format
+    std::size_t bytes = 0;  ///< in the format
 };
 
 constexpr std::string_view kFlags = "-+ #0123456789.*";
@@ -100,8 +100,8 @@ std::string integer_text(const Conversion& conversion, const std::string& flags,
     if (conversion.length == "h")
         return printed(format, is_signed ? static_cast<long long>(static_cast<std::int16_t>(word))
                                          : static_cast<long long>(static_cast<std::uint16_t>(word)));
-    return printed(format, is_signed ? static_cast<long long>(static_cast<std::int32_t>(word))
-                                     : static_cast<long long>(word));
+    return printed(format,
+                   is_signed ? static_cast<long long>(static_cast<std::int32_t>(word)) : static_cast<long long>(word));
 }
 
 /// The text of one conversion whose arguments come next.

@@ -17,7 +17,7 @@ public:
     /// Bytes that are kept. A GPU keeps 1 MiB too, unless a program asks for another size.
     static constexpr std::size_t kMost = std::size_t{1} << 20;
 
-    /// Keeps a text if it still fits as a whole.
+    /// Keeps a text as long as all texts so far fit as a whole. After the first one that does not, none is kept.
     void add(std::string_view text);
     [[nodiscard]] const std::string& text() const { return text_; }
     /// Calls of `printf` whose text did not fit.

@@ -38,7 +38,7 @@ struct BlockState {
     std::uint64_t nanoseconds = 0;  ///< SR_GLOBALTIMER
     std::uint32_t sm = 0;
     std::uint32_t warps_of_sm = 0;  ///< most that an SM holds; 0: not known
-    Printed* printed = nullptr;  ///< gets what threads print; nullptr: that is not kept
+    Printed* printed = nullptr;     ///< gets what threads print; nullptr: that is not kept
     /// By lane: the address of the last access to memory, within its space for shared and local memory.
     std::array<std::uint64_t, kWarpSize> addresses{};
     std::array<std::uint64_t, kWarpSize> shared_addresses{};  ///< where LDGSTS copies to

@@ -54,12 +54,12 @@ struct SassNeeds {
     std::uint8_t wait = 0;   ///< a bit for each dependence barrier to wait for
     std::uint8_t write_barrier = sass::kNoBarrier;
     std::uint8_t read_barrier = sass::kNoBarrier;
-    float slots = 1;        ///< issue slots of an instruction that accesses no memory
-    bool on_cores = false;  ///< runs on the CUDA cores
-    bool goes_on = false;   ///< its warp is the first to issue in the next cycle
-    bool queues = false;    ///< a product of a warp group: waits for its unit after it has issued
-    std::uint8_t results = 0;  ///< registers of an arithmetic instruction, which waits beside products
-    bool commits = false;   ///< ends a group of matrix products
+    float slots = 1;               ///< issue slots of an instruction that accesses no memory
+    bool on_cores = false;         ///< runs on the CUDA cores
+    bool goes_on = false;          ///< its warp is the first to issue in the next cycle
+    bool queues = false;           ///< a product of a warp group: waits for its unit after it has issued
+    std::uint8_t results = 0;      ///< registers of an arithmetic instruction, which waits beside products
+    bool commits = false;          ///< ends a group of matrix products
     bool passes_barriers = false;  ///< issues behind a barrier of its block before that is complete
     bool defers_waiting = false;   ///< a barrier of the block whose warp goes on
     sass::FenceScope fence = sass::FenceScope::none;
@@ -133,7 +133,7 @@ private:
         std::uint64_t cluster_phase = 0;  ///< of its cluster's barrier, in which it arrived last
         bool waits_for_phase = false;     ///< of a barrier in shared memory
         int behind = kNoBarrierBehind;    ///< the barrier of its block that it has passed and that is not complete
-        bool stopped_behind = false;      ///< it waits for that
+        bool stopped_behind = false;      ///< its next instruction waits for that barrier
         double met = 0;                   ///< when a barrier was complete that it had passed; 0: nothing waits for it
         std::uint32_t turn = 0;           ///< instructions since another path had its turn
         std::uint32_t running = 0;        ///< lanes of the path that issued last
