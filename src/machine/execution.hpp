@@ -23,6 +23,8 @@ struct Issue {
     Integer barrier_latency;
     Text barrier_granularity;
     Flag barrier_defers;
+    Integer constant_turnaround;
+    Integer yield_latency;
     Integer warp_barrier_latency;
     Integer branch_latency_taken;
     Integer branch_latency_untaken;
@@ -71,6 +73,15 @@ struct Issue {
                .doc = "whether arithmetic behind BAR.SYNC.DEFER_BLOCKING issues before the barrier is complete. A "
                       "missing value means that it waits, as all other instructions do",
                .internal = "no experiment of a scan reads the clock behind a barrier"}, self.barrier_defers);
+        visit({.name = "constant_turnaround", .unit = Unit::cycles,
+               .doc = "cycles from the arrival of a line of constants, which instructions have as operands, until its "
+                      "scheduler asks for the next line. A missing value means that it asks for all lines at once",
+               .internal = "no experiment of a scan has warps of a scheduler that wait for different constants"},
+              self.constant_turnaround);
+        visit({.name = "yield_latency", .unit = Unit::cycles,
+               .doc = "cycles from YIELD, which compilers put into loops that wait for other threads, to the next "
+                      "instruction of its warp. A missing value means its stall count",
+               .internal = "PTX cannot ask for this instruction"}, self.yield_latency);
         visit({.name = "warp_barrier_latency", .unit = Unit::cycles,
                .doc = "cycles of bar.warp.sync when all threads of the warp arrive together"},
               self.warp_barrier_latency);

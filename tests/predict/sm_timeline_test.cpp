@@ -310,6 +310,21 @@ TEST(ConstantOperands, LineIsThatOfTheFirstCacheOfConstants) {
     EXPECT_EQ(described.there(costs::kNoConstant, port, 100), 100);
 }
 
+TEST(ConstantOperands, AreAskedForOneByOneWhereThatIsDescribed) {
+    machine::Machine machine;
+    machine.operations["ld.const:operand"].latency.set(62);
+    costs::ConstantPort port;
+    costs::ConstantOperands at_once(costs::constant_spec_of(machine));
+    EXPECT_EQ(at_once.there(0, port, 10), 72);
+    EXPECT_EQ(at_once.there(64, port, 20), 82);
+    machine.issue.constant_turnaround.set(26);
+    costs::ConstantOperands one_by_one(costs::constant_spec_of(machine));
+    EXPECT_EQ(one_by_one.there(0, port, 10), 72);
+    EXPECT_EQ(one_by_one.there(64, port, 20), 72 + 26 + 62) << "the line before is on its way";
+    EXPECT_EQ(one_by_one.there(0, port, 30), 72) << "the line that is on its way is asked for once";
+    EXPECT_EQ(one_by_one.there(128, port, 500), 562) << "the line before has come";
+}
+
 TEST(SmTimeline, SchedulersReadConstantsOneAfterTheOther) {
     Kernel kernel({{.constant = 512, .stall = 1}, {.stall = 1}}, 1, 4);
     SmRates described = rates();

@@ -42,6 +42,8 @@ const std::map<std::string, std::string> kNotSimulated{
     {"launch.cluster_replacement", "clusters are simulated in machine code alone: AsynchronousOperations tests it"},
     {"launch.cluster_interval", "clusters are simulated in machine code alone: AsynchronousOperations tests it"},
     {"issue.beside_products", "warp groups multiply in machine code alone: WarpgroupProducts tests it"},
+    {"issue.constant_turnaround", "constants of a bank are operands of machine code alone: SassStages tests it"},
+    {"issue.yield_latency", "only machine code yields: SassTiming tests it"},
     {"launch.code_prefetch_rate", "kernels of this test have no instruction caches: Preload tests it"},
     {"launch.profiler_cycles", "a profiler's: added to the counter of elapsed cycles, not to the launch's time"},
 };
@@ -78,6 +80,8 @@ void describe_what_is_only_reported(Machine& m) {
     m.launch.code_prefetch_rate.set(20);
     m.launch.cluster_replacement.set(700);
     m.launch.cluster_interval.set(5);
+    m.issue.constant_turnaround.set(20);
+    m.issue.yield_latency.set(40);
 }
 
 /// Two SMs without caches, whose warps have a stack of diverged paths.

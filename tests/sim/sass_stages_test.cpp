@@ -287,6 +287,32 @@ TEST(SassStages, ArithmeticBehindABarrierIssuesBeforeItIsComplete) {
     EXPECT_NEAR(first(true, {add, load}), first(false, {load}), 8) << "what waits goes on when the last has arrived";
 }
 
+TEST(SassStages, WarpsOfASchedulerWaitForEachOthersConstants) {
+    // The first warp reads the line at 0x40, and the fifth one, of the same scheduler, the line at 0xc0.
+    constexpr Word kUniform{0x00000000060572ca, 0x002fe200000e0000};  // R2UR UR5, R6
+    constexpr Word kIndexed{0x0000900005057abb, 0x004fe20008000000};  // ULDC.U8 UR5, c[0x0][UR5+0x240]
+    const Word reads = changed(kIndexed, [](sass::Instruction& i) {
+        i.control = {.stall = 5};
+        for (int at = 0; at < i.operand_count; ++at)
+            if (auto& operand = i.operand_store[static_cast<std::size_t>(at)];
+                operand.kind == sass::OperandKind::constant)
+                operand.value = 0x40;
+    });
+    const Kernel kernel({with(kUniform, {9}, kLongest), reads});
+    auto machine = h200();
+    machine.issue.constant_turnaround = {};
+    const auto at_once = kernel.run(machine, 160).results;
+    machine.issue.constant_turnaround.set(26);
+    const auto one_by_one = kernel.run(machine, 160).results;
+    const double latency = static_cast<double>(*machine.operations.at("ld.const:operand").latency);
+    machine.operations.erase("ld.const:operand");
+    const auto free = kernel.run(machine, 160).results;
+    EXPECT_NEAR(at_once[0] - free[0], latency, 2) << "the line depends on a register";
+    EXPECT_NEAR(at_once[128] - free[128], latency, 8);
+    EXPECT_EQ(one_by_one[0], at_once[0]);
+    EXPECT_NEAR(one_by_one[128] - at_once[128], latency + 26, 8);
+}
+
 TEST(SassStages, WhatWaitsBehindABarrierIsChargedToTheBarrier) {
     const auto charged = [](bool defers) {
         auto machine = h200();

@@ -137,6 +137,18 @@ TEST(SassTiming, WarpsMeetAtABarrierOfTheBlock) {
     EXPECT_NEAR(both.results[63], kFirst + 1500 + latency, 12);
 }
 
+TEST(SassTiming, YieldTakesWhatTheDescriptionSays) {
+    constexpr Word kYield{0x0000000000007946, 0x000fea0003800000};
+    const Kernel kernel({with(kYield, {}, {.stall = 5})});
+    auto machine = h200();
+    machine.issue.yield_latency = {};
+    EXPECT_EQ(kernel.run(machine).results[0], kFirst + 5);
+    machine.issue.yield_latency.set(51);
+    EXPECT_EQ(kernel.run(machine).results[0], kFirst + 51);
+    machine.issue.yield_latency.set(3);
+    EXPECT_EQ(kernel.run(machine).results[0], kFirst + 5) << "its stall count is longer";
+}
+
 TEST(SassTiming, ATakenBranchCostsWhatTheDescriptionSays) {
     std::vector<Word> body{with(kBranch, {}, {.stall = 5})};
     for (int i = 0; i < 4; ++i) body.push_back(with(kAdd, {18, 255, 7, 255}, kLongest));  // skipped

@@ -92,10 +92,10 @@ void add_steps(const sim::machine_code::MachineProgram& program, const machine::
                           .text = sim::machine_code::text_of(program, at),
                           .kind = kind_of(from),
                           .latency = cost.last_latency};
-        step.stall = static_cast<std::uint8_t>(sim::stall_cycles(control));
+        step.stall = sim::stall_cycles(from.instruction, machine.issue);
         if (from.flow == Flow::converge)
             step.rejoins = static_cast<float>(machine.issue.branch_latency_untaken.value_or(0));
-        step.constant = sim::machine_code::constant_place_of(from.instruction);
+        step.constant = sim::machine_code::constant_operand_of(from.instruction).place;
         step.waits = control.wait;
         step.stalls = sim::machine_code::stall_kind_of(from);
         step.written = control.write_barrier;

@@ -160,6 +160,7 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
     const costs::ConstantSpec constants = costs::constant_spec_of(setup.machine);
     constant_operands_.assign(units_.schedulers.size(), costs::ConstantOperands(constants));
     constant_line_ = constants.line_bytes;
+    constants_wait_ = constants.described();
     for (auto* const free : {&between_free_, &arrival_free_}) free->assign(static_cast<std::size_t>(facts_.sms), 0.0);
     const auto& file = units_.operands.file;
     for (double& slots : units_.load_store.spec.path_slots) slots = costs::slots_beside_others(slots, file);
@@ -184,12 +185,12 @@ void SassEngine::find_needs() {
         const sass::Control& control = instruction.control;
         const Cost& cost = kernel_.costs.costs[kernel_.costs.cost_of[at]];
         SassNeeds needs{.kind = kind_of(step),
-                        .stall = static_cast<std::uint8_t>(stall_cycles(control)),
+                        .stall = stall_cycles(instruction, setup_.machine.issue),
                         .wait = control.wait,
                         .write_barrier = control.write_barrier,
                         .read_barrier = control.read_barrier,
                         .on_cores = cost.on_cores};
-        needs.constant = machine_code::constant_place_of(instruction);
+        needs.constant = machine_code::constant_operand_of(instruction);
         needs.goes_on = needs.stall == 1;
         needs.passes_barriers = machine_code::passes_barriers(step);
         needs.defers_waiting = units_.barriers.defers && machine_code::defers_waiting(step);
@@ -281,6 +282,11 @@ void SassEngine::fetch_registers(const Warp& warp, const SassNeeds& needs) {
     }
 }
 
+double SassEngine::constant_there(const Warp& warp, std::uint32_t place, double now) {
+    const NearPort port{setup_.memory_system, units_.schedulers[warp.scheduler].sm, constant_line_};
+    return constant_operands_[warp.scheduler].there(place, port, now);
+}
+
 void SassEngine::prepare(Warp& warp, double now) {
     Scheduler& scheduler = units_.schedulers[warp.scheduler];
     const machine_code::Path* const path = warp.paths.current();
@@ -308,10 +314,18 @@ void SassEngine::prepare(Warp& warp, double now) {
     fetch_registers(warp, needs);
     double when = std::max(warp.hold, warp.gap);
     wait.fetched = when;
-    if (needs.constant != costs::kNoConstant)
-        wait.constants = when = constant_operands_[warp.scheduler].there(
-            needs.constant, NearPort{setup_.memory_system, scheduler.sm, constant_line_}, when);
+    wait.constants = when;
+    const bool indexed = needs.constant.index != sass::kZeroUniformRegister;
+    if (needs.constant.place != costs::kNoConstant && !indexed)
+        wait.constants = when = constant_there(warp, needs.constant.place, when);
     if (needs.wait != 0) when = warp.barriers.released(needs.wait, needs.on_cores, when);
+    if (indexed) {  // which line it is, the scheduler knows when the register is there
+        const std::uint32_t place =
+            costs::constant_behind(needs.constant.place, warp.state.uniforms[needs.constant.index]);
+        const double there = constant_there(warp, place, when);
+        wait.constants += there - when;
+        when = there;
+    }
     wait.producer = when > std::max(wait.fetched, wait.constants) ? warp.barriers.last_of(needs.wait, needs.on_cores)
                                                                   : costs::kNoProducer;
     wait.fence = needs.kind == SassKind::fence && !fence_spec_.described;
@@ -391,7 +405,10 @@ void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint
     if (!watches_.empty()) watch(warp, step, at, step.uniform ? 1U : mask);
     switch (needs_[at].kind) {
         case SassKind::memory: return access_memory(warp, at, mask, now);
-        case SassKind::constant: return access_constant(warp, step, at, mask, now);
+        case SassKind::constant:
+            // A scheduler that has waited for a line of the launch's bank asks no other cache.
+            if (constants_wait_ && needs_[at].constant.place < costs::kBankBytes) return;
+            return access_constant(warp, step, at, mask, now);
         case SassKind::copy: return copy_async(warp, step, at, mask, now);
         case SassKind::bulk_copy: return copy_bulk(warp, at, now);
         case SassKind::bulk_group: return complete(warp, at, std::max(now, warp.bulk_read), warp.bulk_done);

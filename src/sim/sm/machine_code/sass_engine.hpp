@@ -8,6 +8,7 @@
 #include "costs/stalls.hpp"
 #include "sass/fences.hpp"
 #include "sim/machine_code/clusters.hpp"
+#include "sim/machine_code/constant_place.hpp"
 #include "sim/machine_code/flow.hpp"
 #include "sim/machine_code/paths.hpp"
 #include "sim/machine_code/program.hpp"
@@ -65,7 +66,7 @@ struct SassNeeds {
     sass::FenceScope fence = sass::FenceScope::none;
     bool waits_for_group = false, arrives_at_group = false;  ///< of warps that multiply matrices together
     costs::OperandReads reads{};
-    std::uint32_t constant = costs::kNoConstant;  ///< place of its constant operand
+    machine_code::ConstantOperand constant;  ///< that it waits for
     /// Registers that it reads or writes; 0xFF: none. The host fetches them into its caches ahead of the issue.
     std::array<std::uint8_t, 4> touched{sass::kZeroRegister, sass::kZeroRegister, sass::kZeroRegister,
                                         sass::kZeroRegister};
@@ -158,6 +159,8 @@ private:
     [[nodiscard]] bool wait_behind_barrier(Warp& warp, std::size_t at);
     /// When the instruction that is chosen at `now` issues, as the ports of the register file allow.
     double read_operands(const Warp& warp, const SassNeeds& needs, std::uint32_t index, double now);
+    /// When the warp's scheduler has the constant of this place.
+    double constant_there(const Warp& warp, std::uint32_t place, double now);
     void note_issue_of(Warp& warp, std::size_t at, double now);
     void execute(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     void follow_unknown(Warp& warp, std::size_t at, std::uint32_t mask);
@@ -236,8 +239,9 @@ private:
     std::unordered_map<std::uint64_t, machine_code::ClusterState*> cluster_of_;  ///< by number in the grid
     std::vector<costs::ConstantOperands> constant_operands_;                     ///< by scheduler
     double constant_line_ = 0;                                                   ///< bytes
-    std::vector<costs::ProductsUnderWay> products_;                              ///< by scheduler
-    std::vector<std::uint16_t> arithmetic_units_;                                ///< of a scheduler
+    bool constants_wait_ = false;  ///< the description says how long operands in constant banks are waited for
+    std::vector<costs::ProductsUnderWay> products_;  ///< by scheduler
+    std::vector<std::uint16_t> arithmetic_units_;    ///< of a scheduler
     costs::FenceSpec fence_spec_;
     std::vector<double> between_free_;  ///< by SM: when it can send or ask for more of other blocks' shared memory
     std::vector<double> arrival_free_;  ///< by SM: when another warp can arrive at the barrier of its cluster

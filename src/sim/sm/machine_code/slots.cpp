@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 namespace gputomo::sim {
@@ -55,7 +56,12 @@ std::uint8_t arithmetic_results(const sass::Instruction& instruction) {
     }
 }
 
-int stall_cycles(const sass::Control& control) { return std::max<int>(control.stall, control.stay ? 1 : 2); }
+std::uint8_t stall_cycles(const sass::Instruction& instruction, const machine::Issue& issue) {
+    const sass::Control& control = instruction.control;
+    std::int64_t cycles = std::max<int>(control.stall, control.stay ? 1 : 2);
+    if (instruction.operation == sass::Operation::YIELD) cycles = std::max(cycles, issue.yield_latency.value_or(0));
+    return static_cast<std::uint8_t>(std::min<std::int64_t>(cycles, std::numeric_limits<std::uint8_t>::max()));
+}
 
 BarrierWait barrier_wait(const sass::Instruction& instruction) {
     BarrierWait wait;

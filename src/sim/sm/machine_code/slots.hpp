@@ -3,6 +3,7 @@
 
 #include "costs/product_groups.hpp"
 #include "costs/register_ports.hpp"
+#include "machine/execution.hpp"
 #include "sass/instruction.hpp"
 #include "sim/sm/units/costs.hpp"
 
@@ -22,8 +23,8 @@ namespace gputomo::sim {
 [[nodiscard]] std::uint8_t arithmetic_results(const sass::Instruction& instruction);
 
 /// Cycles from an instruction's issue to that of its warp's next one. One that yields leaves the next cycle to other
-/// warps (Huerta 2025, 2503.20481).
-[[nodiscard]] int stall_cycles(const sass::Control& control);
+/// warps (Huerta 2025, 2503.20481). YIELD itself, which loops that wait for others have, takes longer.
+[[nodiscard]] std::uint8_t stall_cycles(const sass::Instruction& instruction, const machine::Issue& issue);
 
 /// What DEPBAR and WARPGROUP.DEPBAR wait for.
 struct BarrierWait {
