@@ -1,6 +1,7 @@
 #include "answer/measure.hpp"
 
 #include "answer/measure_kernels.hpp"
+#include "launch/waiting.hpp"
 #include "sass/cubin.hpp"
 #include "units/error.hpp"
 #include "units/statistics.hpp"
@@ -33,6 +34,10 @@ constexpr int kDropped = 1;
 /// A second run on what the first one left executes the same if its time differs by less than this.
 constexpr double kSameTime = 0.05, kSameCycles = 1000;
 constexpr int kTrials = 3;
+/// A run on what an earlier one left is taken for endless after this many times what the first run took, and a second
+/// more. With less, a busy host would end runs that do end.
+constexpr int kLongestRepeat = 20;
+constexpr std::chrono::milliseconds kShortestLimit{1000};
 /// Restored bytes over those of the L2 from which on they displace what a launch would find there.
 constexpr double kManyRestored = 0.25;
 /// Bytes of memory that are compared and restored together: smaller pieces take more copies, larger ones more bytes.
@@ -124,7 +129,7 @@ private:
 };
 
 Measurer::Measurer(device::Device& gpu, const MeasureRequest& request)
-    : gpu_(gpu), request_(request), kernels_(std::make_unique<Kernels>(gpu)) {
+    : gpu_(gpu), request_(request), kernels_(std::make_unique<Kernels>(gpu)), limit_(request.time_limit) {
     if (request_.cold) cold_overhead_ = overhead_of(State::cold);
     if (request_.warm) warm_overhead_ = overhead_of(State::warm);
 }
@@ -145,7 +150,7 @@ Measurer::Sample Measurer::sample(State state, const device::QueuedLaunch& kerne
         sequence.back().timed = false;
     }
     sequence.push_back(kernels_->second_stamp());
-    (void)gpu_.run(sequence, request_.time_limit);
+    (void)gpu_.run(sequence, limit_);
     const auto [start, end, before, after] = kernels_->stamps();
     Sample sample;
     const auto elapsed = [](std::uint64_t from, std::uint64_t to) { return static_cast<double>(to - from); };
@@ -165,7 +170,7 @@ MeasuredOverhead Measurer::overhead_of(State state) {
         auto timed = kernels_->empty();
         timed.timed = true;
         const std::array sequence{kernels_->delay(), timed};
-        const auto event = gpu_.run(sequence, request_.time_limit);
+        const auto event = gpu_.run(sequence, limit_);
         if (i < 0) continue;
         with.push_back(empty.cycles);
         without.push_back(nothing.cycles);
@@ -184,7 +189,7 @@ std::vector<Measurer::Sample> Measurer::samples(State state, const launch::Place
     for (int i = -kDropped; i < count; ++i) {
         if (restores) restore();
         if (state == State::warm && restores) {
-            (void)gpu_.run(std::array{placed.queued()}, request_.time_limit);
+            (void)gpu_.run(std::array{placed.queued()}, limit_);
             restore();
         }
         auto one = sample(state, placed.queued(), state == State::warm && !restores);
@@ -195,7 +200,7 @@ std::vector<Measurer::Sample> Measurer::samples(State state, const launch::Place
         if (state == State::cold) sequence = {kernels_->flush(gpu_), kernels_->code()};
         sequence.push_back(kernels_->delay());
         sequence.push_back(timed);
-        one.event_nanoseconds = gpu_.run(sequence, request_.time_limit).front().count();
+        one.event_nanoseconds = gpu_.run(sequence, limit_).front().count();
         if (i >= 0) all.push_back(one);
     }
     return all;
@@ -214,7 +219,9 @@ MeasuredTime Measurer::time_of(const std::vector<Sample>& samples, const Measure
     return time;
 }
 
-bool Measurer::reads_what_it_changes() {
+void Measurer::run_once() { (void)gpu_.run(std::array{placed_->queued()}, limit_); }
+
+bool Measurer::reads_what_it_changes(const launch::Launch& launch) {
     if (changed_.empty()) return false;
     const auto hashes = [&] {
         std::vector<std::size_t> all;
@@ -222,10 +229,20 @@ bool Measurer::reads_what_it_changes() {
         return all;
     };
     const auto first = hashes();
-    (void)gpu_.run(std::array{placed_->queued()}, request_.time_limit);
-    if (hashes() != first) return true;
+    bool differs = false;
+    double again = 0;
+    try {
+        run_once();
+        differs = hashes() != first;
+        if (!differs) again = median_of(samples(State::warm, *placed_, false, kTrials), &Sample::cycles);
+    } catch (const TimeLimitError& e) {
+        throw RepeatedRunError(e.what());
+    }
+    limit_ = request_.time_limit;
+    // The second run may have changed what the first one left as it was.
+    find_changes(launch);
+    if (differs) return true;
     // The results may be the same although less was done, as where work is marked as done.
-    const double again = median_of(samples(State::warm, *placed_, false, kTrials), &Sample::cycles);
     const double anew = median_of(samples(State::warm, *placed_, true, kTrials), &Sample::cycles);
     return std::abs(again - anew) > std::max(kSameCycles, kSameTime * anew);
 }
@@ -262,7 +279,8 @@ void Measurer::find_changes(const launch::Launch& launch) {
         const std::size_t known = changes_.size();
         for (std::size_t at = 0; at < before.size(); at += kPiece) {
             const auto piece = std::span(before).subspan(at, std::min(kPiece, before.size() - at));
-            if (std::memcmp(piece.data(), after.data() + at, piece.size()) == 0) continue;
+            if (std::memcmp(piece.data(), after.data() + at, piece.size()) != 0) changed_pieces_.emplace(i, at);
+            if (!changed_pieces_.contains({i, at})) continue;
             if (changes_.size() > known && changes_.back().offset + changes_.back().before.size() == at)
                 changes_.back().before.insert(changes_.back().before.end(), piece.begin(), piece.end());
             else
@@ -272,7 +290,7 @@ void Measurer::find_changes(const launch::Launch& launch) {
     }
 }
 
-Measurement Measurer::measure(const launch::Launch& given) {
+Measurement Measurer::measure(const launch::Launch& given, Restoring restoring) {
     const launch::Launch launch = read_once(given);
     if (request_.compares_results && !launch.results)
         throw InputError(
@@ -284,13 +302,22 @@ Measurement Measurer::measure(const launch::Launch& given) {
     made.launch = {launch.kernel, launch.grid, launch.block, launch.dynamic_shared};
     made.moved_buffers = placed.moved().buffers;
     made.moved_pointers = placed.moved().pointers;
-    (void)gpu_.run(std::array{placed.queued()}, request_.time_limit);
+    limit_ = request_.time_limit;
+    const auto begin = std::chrono::steady_clock::now();
+    run_once();
+    const auto first = std::chrono::steady_clock::now() - begin;
     if (request_.compares_results) made.differences = placed.compare(*launch.results);
+    changed_pieces_.clear();
     find_changes(launch);
+    if (restoring == Restoring::always || launch::may_wait_for_memory(launch)) {
+        made.restored = !changed_.empty();
+    } else {
+        limit_ = std::min(limit_, std::chrono::ceil<std::chrono::milliseconds>(first * kLongestRepeat) + kShortestLimit);
+        made.restored = reads_what_it_changes(launch);
+    }
     double changed_bytes = 0;
     for (const Change& change : changes_) changed_bytes += static_cast<double>(change.before.size());
     made.changed_buffers = changed_.size();
-    made.restored = reads_what_it_changes();
     if (made.restored && request_.warm && changed_bytes > kManyRestored * static_cast<double>(kernels_->l2_bytes()))
         made.warnings.push_back(
             fmt::format("{:.3g} bytes that the launch changes and reads are restored before each repetition, which "

@@ -5,15 +5,30 @@
 #include "device/device.hpp"
 #include "launch/launch.hpp"
 #include "launch/placed_launch.hpp"
+#include "units/error.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gputomo::answer {
+
+/// A launch does not end on the memory that its own first run left, and would where memory were restored.
+class RepeatedRunError : public TimeLimitError {
+public:
+    using TimeLimitError::TimeLimitError;
+};
+
+/// When memory is restored before a run.
+enum class Restoring : std::uint8_t {
+    as_needed,  ///< where a second run on what the first one left does something else
+    always
+};
 
 struct MeasureRequest {
     int repetitions = 11;
@@ -67,8 +82,9 @@ public:
     ~Measurer();
 
     /// Throws InputError that names what the launch lacks or the GPU cannot execute, DeviceError where the launch fails
-    /// or its memory cannot be had, and TimeLimitError.
-    [[nodiscard]] Measurement measure(const launch::Launch& launch);
+    /// or its memory cannot be had, and TimeLimitError. A RepeatedRunError says that another device can measure the
+    /// launch, with Restoring::always.
+    [[nodiscard]] Measurement measure(const launch::Launch& launch, Restoring restoring = Restoring::as_needed);
     [[nodiscard]] const std::optional<MeasuredOverhead>& cold_overhead() const { return cold_overhead_; }
     [[nodiscard]] const std::optional<MeasuredOverhead>& warm_overhead() const { return warm_overhead_; }
 
@@ -85,9 +101,11 @@ private:
     [[nodiscard]] MeasuredOverhead overhead_of(State state);
     [[nodiscard]] MeasuredTime time_of(const std::vector<Sample>& samples, const MeasuredOverhead& overhead) const;
     /// Whether a second run on what the first left differs from the first, in results or in time.
-    [[nodiscard]] bool reads_what_it_changes();
+    [[nodiscard]] bool reads_what_it_changes(const launch::Launch& launch);
+    /// Runs the launch once on the memory that is there.
+    void run_once();
     void check(const launch::Launch& launch) const;
-    /// Finds what the first run changed.
+    /// Adds what differs from the memory before the launch to what it changes.
     void find_changes(const launch::Launch& launch);
     void restore();
 
@@ -103,7 +121,9 @@ private:
         std::vector<std::byte> before;
     };
     std::vector<Change> changes_;
-    std::vector<std::size_t> changed_;  ///< the buffers
+    std::set<std::pair<std::size_t, std::size_t>> changed_pieces_;  ///< numbers of buffers, and offsets in them
+    std::vector<std::size_t> changed_;                              ///< the buffers
+    std::chrono::milliseconds limit_;                               ///< of one repetition now
 };
 
 }  // namespace gputomo::answer

@@ -7,6 +7,7 @@
 #include "cli/inputs/launches.hpp"
 #include "cli/inputs/machines.hpp"
 #include "cli/inputs/origin.hpp"
+#include "cli/measuring_process.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal/exits.hpp"
 #include "cli/terminal/help.hpp"
@@ -24,9 +25,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -65,9 +68,9 @@ struct MeasuredRow {
 };
 
 /// The built-in description of the GPU, which says what a profiler counts for an empty kernel.
-std::optional<machine::Machine> built_in_description(const device::Device& gpu) {
+std::optional<machine::Machine> built_in_description(std::string_view gpu) {
     for (const auto& name : shipped_machines())
-        if (auto machine = simulated_machine("sim:" + name); machine.identity.name.value_or("") == gpu.name())
+        if (auto machine = simulated_machine("sim:" + name); machine.identity.name.value_or("") == gpu)
             return machine;
     return std::nullopt;
 }
@@ -86,19 +89,20 @@ public:
     }
 
     int run() {
-        const auto named = named_launches(captured_, options_.launch);
-        open();
-        origin_ = origin_on(*gpu_);
+        for (const std::size_t number : named_launches(captured_, options_.launch)) left_.push_back({.number = number});
+        start_process();
         if (!options_.json) print_head();
-        for (const std::size_t number : named) {
-            MeasuredRow row{.launch = number};
-            measure(row);
+        while (!left_.empty()) {
+            MeasuredRow row{.launch = left_.front().number};
+            if (!measure(row)) continue;
+            left_.pop_front();
             if (beside_ && row.failed.empty()) answer(row);
             if (!options_.json) print_row(row);
             rows_.push_back(std::move(row));
             save();
         }
-        if (gpu_) add_state_after(*origin_, *gpu_);
+        if (process_)
+            if (auto origin = process_->finish()) origin_ = std::move(origin);
         save();
         if (options_.json)
             print_json(document(), *origin_);
@@ -111,45 +115,48 @@ private:
     [[nodiscard]] bool cold() const { return options_.caches != "warm"; }
     [[nodiscard]] bool warm() const { return options_.caches != "cold"; }
 
-    void open() {
-        measurer_.reset();
-        gpu_.reset();
-        gpu_ = open_device(options_.device, options_.seed, 0);
-        measurer_ = std::make_unique<answer::Measurer>(
-            *gpu_, answer::MeasureRequest{.repetitions = options_.repetitions,
-                                          .cold = cold(),
-                                          .warm = warm(),
-                                          .compares_results = options_.check,
-                                          .time_limit = std::chrono::milliseconds(options_.time_limit_ms)});
-        cold_overhead_ = measurer_->cold_overhead();
-        warm_overhead_ = measurer_->warm_overhead();
-        if (const auto& machine = beside_ ? std::optional(beside_->machine) : built_in_description(*gpu_);
+    /// Starts a process that measures what is left.
+    void start_process() {
+        const MeasuringPlan plan{.captured = &captured_,
+                                 .device = options_.device,
+                                 .seed = options_.seed,
+                                 .request = {.repetitions = options_.repetitions,
+                                             .cold = cold(),
+                                             .warm = warm(),
+                                             .compares_results = options_.check,
+                                             .time_limit = std::chrono::milliseconds(options_.time_limit_ms)}};
+        process_.reset();
+        process_ = std::make_unique<MeasuringProcess>(plan, std::vector(left_.begin(), left_.end()));
+        if (origin_) return;
+        const OpenedGpu& gpu = process_->gpu();
+        origin_ = gpu.origin;
+        if (const auto& machine = beside_ ? std::optional(beside_->machine) : built_in_description(gpu.name);
             machine && machine->launch.profiler_cycles)
             launch_cycles_ = *machine->launch.profiler_cycles;
+        gpu_ = gpu;
     }
 
-    /// A launch that fails may take the device with it. The next one then gets a new one.
-    void measure(MeasuredRow& row) {
-        if (!ended_.empty()) {
-            row.failed = ended_;
-            return;
-        }
+    /// Measures the first of the launches that are left. Returns false where it has to be measured once more.
+    bool measure(MeasuredRow& row) {
         try {
-            if (!gpu_) open();
-            const auto kind = gpu_->simulated() ? launch::CodeKind::machine_code : launch::CodeKind::any;
-            row.measured = measurer_->measure(launch::captured_launch(captured_, captured_.launches[row.launch], kind));
-        } catch (const InputError& e) {
-            row.failed = e.what();
-        } catch (const TimeLimitError& e) {
-            row.failed = e.what();
-            ended_ = fmt::format("not measured, because launch {} has not ended and still runs on the GPU", row.launch);
-            measurer_.reset();
-            gpu_.reset();
+            if (!process_) start_process();
+            auto made = process_->next();
+            if (made.then != MeasuredLaunch::Then::next) process_.reset();
+            if (made.then == MeasuredLaunch::Then::repeatable) {
+                out::note("launch {} does not end on the memory that its own first run left. Another process measures "
+                          "it with memory restored before each run",
+                          row.launch);
+                left_.front().restoring = answer::Restoring::always;
+                return false;
+            }
+            row.failed = std::move(made.failed);
+            if (made.measured) row.measured = std::move(*made.measured);
         } catch (const Error& e) {
+            // The GPU may not have recovered from the launch before; the next launch tries again.
             row.failed = e.what();
-            measurer_.reset();
-            gpu_.reset();
+            process_.reset();
         }
+        return true;
     }
 
     Told told(std::size_t number, answer::Caches::State caches, bool simulates) const {
@@ -192,7 +199,7 @@ private:
     }
 
     void print_head() const {
-        out::print("{}: {}, medians of {} repetitions, in microseconds {}\n\n", gpu_->id(), gpu_->name(),
+        out::print("{}: {}, medians of {} repetitions, in microseconds {}\n\n", gpu_.id, gpu_.name,
                    options_.repetitions,
                    launch_cycles_ ? "as a profiler counts them" : "beyond those of an empty kernel");
         std::string head = fmt::format("{:>6}  {:<40} {:>9} {:>9} {:>8} {:>8}", "launch", "kernel", "cold", "warm",
@@ -292,8 +299,8 @@ private:
                     "by events\n",
                     state, of->cycles, of->nothing_cycles, of->event_microseconds);
         };
-        overhead("cold", cold_overhead_);
-        overhead("warm", warm_overhead_);
+        overhead("cold", gpu_.cold_overhead);
+        overhead("warm", gpu_.warm_overhead);
         std::size_t moved = 0;
         for (const MeasuredRow& row : rows_) moved += row.measured.moved_buffers != 0 ? 1 : 0;
         if (moved != 0)
@@ -340,8 +347,8 @@ private:
             launches.push_back(std::move(one));
         }
         Json overhead;
-        if (cold_overhead_) overhead["cold"] = overhead_json(*cold_overhead_);
-        if (warm_overhead_) overhead["warm"] = overhead_json(*warm_overhead_);
+        if (gpu_.cold_overhead) overhead["cold"] = overhead_json(*gpu_.cold_overhead);
+        if (gpu_.warm_overhead) overhead["warm"] = overhead_json(*gpu_.warm_overhead);
         return {{"schema", "gputomo-measurements-1"}, {"capture", options_.launch.file},
                 {"device", options_.device},          {"beside", beside_ ? Json(beside_->name) : Json()},
                 {"empty_kernel", overhead},           {"launches", launches}};
@@ -364,12 +371,11 @@ private:
     const MeasurementOptions& options_;
     capture::Capture captured_;
     std::optional<Beside> beside_;
-    std::unique_ptr<device::Device> gpu_;
-    std::unique_ptr<answer::Measurer> measurer_;
+    std::deque<PlannedLaunch> left_;  ///< launches that are not measured yet
+    std::unique_ptr<MeasuringProcess> process_;
+    OpenedGpu gpu_;  ///< as the first process found it
     std::optional<results::Origin> origin_;
     std::optional<double> launch_cycles_;
-    std::optional<answer::MeasuredOverhead> cold_overhead_, warm_overhead_;
-    std::string ended_;  ///< why no further launch can be measured
     std::vector<MeasuredRow> rows_;
 };
 
