@@ -229,19 +229,19 @@ bool Measurer::reads_what_it_changes(const launch::Launch& launch) {
         return all;
     };
     const auto first = hashes();
-    bool differs = false;
     double again = 0;
     try {
         run_once();
-        differs = hashes() != first;
-        if (!differs) again = median_of(samples(State::warm, *placed_, false, kTrials), &Sample::cycles);
+        // A second run that changes what the first one left as it was does something else, too.
+        const std::size_t known = changed_pieces_.size();
+        const bool differs = hashes() != first;
+        find_changes(launch);
+        if (differs || changed_pieces_.size() > known) return true;
+        again = median_of(samples(State::warm, *placed_, false, kTrials), &Sample::cycles);
     } catch (const TimeLimitError& e) {
         throw RepeatedRunError(e.what());
     }
     limit_ = request_.time_limit;
-    // The second run may have changed what the first one left as it was.
-    find_changes(launch);
-    if (differs) return true;
     // The results may be the same although less was done, as where work is marked as done.
     const double anew = median_of(samples(State::warm, *placed_, true, kTrials), &Sample::cycles);
     return std::abs(again - anew) > std::max(kSameCycles, kSameTime * anew);
@@ -312,8 +312,10 @@ Measurement Measurer::measure(const launch::Launch& given, Restoring restoring) 
     if (restoring == Restoring::always || launch::may_wait_for_memory(launch)) {
         made.restored = !changed_.empty();
     } else {
-        limit_ = std::min(limit_, std::chrono::ceil<std::chrono::milliseconds>(first * kLongestRepeat) + kShortestLimit);
+        limit_ =
+            std::min(limit_, std::chrono::ceil<std::chrono::milliseconds>(first * kLongestRepeat) + kShortestLimit);
         made.restored = reads_what_it_changes(launch);
+        limit_ = request_.time_limit;
     }
     double changed_bytes = 0;
     for (const Change& change : changes_) changed_bytes += static_cast<double>(change.before.size());

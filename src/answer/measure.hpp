@@ -10,8 +10,8 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <set>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>

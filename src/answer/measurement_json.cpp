@@ -75,7 +75,6 @@ Json overhead_json(const MeasuredOverhead& overhead) {
             {"event_microseconds", overhead.event_microseconds}};
 }
 
-
 Measurement measurement_from(const Json& json) {
     Measurement made{.launch = {.kernel = json.at("kernel"),
                                 .grid = three_from(json.at("grid")),

@@ -70,8 +70,7 @@ struct MeasuredRow {
 /// The built-in description of the GPU, which says what a profiler counts for an empty kernel.
 std::optional<machine::Machine> built_in_description(std::string_view gpu) {
     for (const auto& name : shipped_machines())
-        if (auto machine = simulated_machine("sim:" + name); machine.identity.name.value_or("") == gpu)
-            return machine;
+        if (auto machine = simulated_machine("sim:" + name); machine.identity.name.value_or("") == gpu) return machine;
     return std::nullopt;
 }
 
@@ -143,9 +142,10 @@ private:
             auto made = process_->next();
             if (made.then != MeasuredLaunch::Then::next) process_.reset();
             if (made.then == MeasuredLaunch::Then::repeatable) {
-                out::note("launch {} does not end on the memory that its own first run left. Another process measures "
-                          "it with memory restored before each run",
-                          row.launch);
+                out::note(
+                    "launch {} does not end on the memory that its own first run left. Another process measures "
+                    "it with memory restored before each run",
+                    row.launch);
                 left_.front().restoring = answer::Restoring::always;
                 return false;
             }

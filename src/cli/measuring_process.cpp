@@ -97,7 +97,8 @@ private:
             return then == Then::next;
         };
         try {
-            const auto launch = launch::captured_launch(*plan_.captured, plan_.captured->launches[planned.number], kind);
+            const auto launch =
+                launch::captured_launch(*plan_.captured, plan_.captured->launches[planned.number], kind);
             send({{"measured", answer::measurement_json(measurer_->measure(launch, planned.restoring), std::nullopt)}});
             return true;
         } catch (const InputError& e) {
@@ -147,7 +148,9 @@ MeasuringProcess::MeasuringProcess(const MeasuringPlan& plan, const std::vector<
     messages_ = fdopen(ends[0], "r");
     try {
         const auto text = message();
-        if (!text) throw DeviceError(fmt::format("{}: cannot be opened: the process that measures {}", plan.device, end(false)));
+        if (!text)
+            throw DeviceError(
+                fmt::format("{}: cannot be opened: the process that measures {}", plan.device, end(false)));
         const Json json = Json::parse(*text);
         if (json.contains("error")) throw_error(json);
         gpu_ = {.id = json.at("id"),
@@ -175,7 +178,8 @@ std::optional<std::string> MeasuringProcess::message() {
 
 MeasuredLaunch MeasuringProcess::next() {
     const auto text = message();
-    if (!text) return {.measured = {}, .failed = fmt::format("the process that measures {}", end(false)), .then = Then::ended};
+    if (!text)
+        return {.measured = {}, .failed = fmt::format("the process that measures {}", end(false)), .then = Then::ended};
     const Json json = Json::parse(*text);
     if (json.contains("measured"))
         return {.measured = answer::measurement_from(json.at("measured")), .failed = {}, .then = Then::next};
@@ -199,7 +203,8 @@ std::string MeasuringProcess::end(bool kills) {
     while (waitpid(process_, &status, 0) < 0)
         if (errno != EINTR) break;
     process_ = -1;
-    if (WIFSIGNALED(status)) return fmt::format("was ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    if (WIFSIGNALED(status))
+        return fmt::format("was ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
     return fmt::format("ended with code {}", WEXITSTATUS(status));
 }
 

@@ -17,8 +17,9 @@ namespace {
 
 /// Instructions of PTX that read what other threads store meanwhile (PTX ISA, section "Memory Consistency Model").
 /// Loads with `.cg` read the L2, and the compiler makes them as strong as relaxed ones.
-constexpr std::array<std::string_view, 8> kStrongPtx{"atom.",    "ld.volatile.", "ld.acquire.",   "ld.relaxed.",
-                                                     "ld.mmio.", "ld.cg.",       "ld.global.cg.", "multimem.ld_reduce."};
+constexpr std::array<std::string_view, 8> kStrongPtx{"atom.",         "ld.volatile.",       "ld.acquire.",
+                                                     "ld.relaxed.",   "ld.mmio.",           "ld.cg.",
+                                                     "ld.global.cg.", "multimem.ld_reduce."};
 constexpr std::array<std::string_view, 2> kStrongOrders{".STRONG", ".MMIO"};
 
 bool reads_others_stores(const sass::Instruction& instruction) {
@@ -35,8 +36,8 @@ bool reads_others_stores(const sass::Instruction& instruction) {
 
 bool may_wait_for_memory(const Launch& launch) {
     if (!sass::is_cubin(launch.code))
-        return std::ranges::any_of(
-            kStrongPtx, [&](std::string_view text) { return launch.code.find(text) != std::string::npos; });
+        return std::ranges::any_of(kStrongPtx,
+                                   [&](std::string_view text) { return launch.code.find(text) != std::string::npos; });
     try {
         const sass::Cubin cubin(std::as_bytes(std::span(launch.code)));
         const auto text = cubin.text(launch.kernel);

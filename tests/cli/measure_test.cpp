@@ -1,10 +1,17 @@
 // `gputomo measure` and --caches as a user runs them, without a GPU. tests/cuda measures with a fake driver.
 #include "program.hpp"
 
+#include "units/sha256.hpp"
+
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <vector>
 
 namespace gputomo::cli::testing {
 namespace {
@@ -72,6 +79,81 @@ TEST_F(MeasureCommand, CachesOfPredictionsAreChosen) {
     EXPECT_THAT(dirty.err, HasSubstr("--caches dirty: expected cold, warm or, of a capture, after:N; dirty caches are "
                                      "predicted only"));
     EXPECT_EQ(dirty.code, 2);
+}
+
+/// Measures with the fake driver. Its kernel "endless" never ends, "waits" ends once, and "kills" ends the process.
+class MeasureOnFakeGpu : public MeasureCommand {
+protected:
+    void SetUp() override {
+        MeasureCommand::SetUp();
+        if (const char* const before = std::getenv("LD_LIBRARY_PATH")) before_ = before;
+        std::filesystem::create_directory(path("lib"));
+        std::filesystem::create_symlink(GPUTOMO_FAKE_CUDA, path("lib/libcuda.so.1"));
+        setenv("LD_LIBRARY_PATH", path("lib").c_str(), 1);
+    }
+    void TearDown() override {
+        before_.empty() ? unsetenv("LD_LIBRARY_PATH") : setenv("LD_LIBRARY_PATH", before_.c_str(), 1);
+        MeasureCommand::TearDown();
+    }
+    /// Writes a capture with a launch of each of these kernels, which take the address of a word.
+    void write_capture(const std::vector<std::string>& kernels) const {
+        using Json = nlohmann::ordered_json;
+        Json modules = Json::array(), named = Json::array(), launches = Json::array();
+        std::filesystem::create_directories(path("taken/modules"));
+        for (const auto& kernel : kernels) {
+            const std::string code = ".version 7.0\n.entry " + kernel + "(.param .u64 a)\n";
+            const std::string hash = sha256(code), file = "modules/" + hash + ".ptx";
+            write("taken/" + file, code);
+            named.push_back({{"name", kernel}, {"readable", kernel}, {"module", modules.size()}});
+            modules.push_back({{"sha256", hash}, {"file", file}, {"format", "ptx"}, {"bytes", code.size()}});
+            const Json word{{"space", "device"}, {"address", "0x610000000000"}, {"bytes", 8}, {"content", {kZeros}}};
+            const Json address{{"offset", 0}, {"value", "0000000000610000"}};
+            launches.push_back({{"process", 0},
+                                {"gpu", 0},
+                                {"stream", 0},
+                                {"thread", 0},
+                                {"host_us", 1.0},
+                                {"launch",
+                                 {{"kernel", launches.size()},
+                                  {"grid", {1, 1, 1}},
+                                  {"block", {32, 1, 1}},
+                                  {"shared_bytes", 0},
+                                  {"parameters", {address}}}},
+                                {"buffers", {word}}});
+        }
+        auto capture = Json::parse(read_source(std::string(kCapture) + "/capture.json"));
+        capture["modules"] = modules;
+        capture["kernels"] = named;
+        capture["launches"] = launches;
+        write("taken/capture.json", capture.dump());
+    }
+
+private:
+    static std::string read_source(const std::string& name) {
+        std::ifstream in(source(name));
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+    const nlohmann::ordered_json kZeros{{"offset", 0}, {"bytes", 8}, {"fill", "0x0000000000000000"}};
+    std::string before_;
+};
+
+TEST_F(MeasureOnFakeGpu, ALaunchThatNeverEndsCostsNoOther) {
+    write_capture({"work", "endless", "waits", "kills", "work2"});
+    const auto ran = run(
+        {"measure", path("taken"), "--device", "cuda:0", "--repeat", "2", "--time-limit", "1500", "--out", "m.json"});
+    EXPECT_EQ(ran.code, 1) << ran.out << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("launch 2 does not end on the memory that its own first run left"));
+    const auto launches = nlohmann::json::parse(read("m.json"))["launches"];
+    ASSERT_EQ(launches.size(), 5U);
+    for (const int measured : {0, 2, 4}) {
+        EXPECT_EQ(launches[measured]["cold"]["cycles_beyond_empty"], 10'000) << launches[measured];
+        EXPECT_EQ(launches[measured]["restored"], measured == 2);
+    }
+    EXPECT_THAT(launches[1]["failed"].get<std::string>(),
+                HasSubstr("kernel endless, grid 1x1x1, block 32x1x1, 0 B dynamic shared memory did not end within its "
+                          "time limit of 1500 ms"));
+    EXPECT_THAT(launches[3]["failed"].get<std::string>(), HasSubstr("the process that measures was ended by signal 9"));
+    EXPECT_EQ(nlohmann::json::parse(read("m.json"))["origin"]["gpu"]["device"], "cuda:0");
 }
 
 }  // namespace

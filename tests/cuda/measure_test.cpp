@@ -3,6 +3,7 @@
 
 #include "answer/measure.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -18,6 +19,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr std::uint64_t kWord = 0x6100'0000'0200;  ///< within a page, as the driver's allocations are
+
+constexpr std::uint64_t kOther = 0x6200'0000'0200;
 
 class MeasureTest : public FakeDriverTest {
 protected:
@@ -82,6 +85,52 @@ TEST_F(MeasureTest, RestoresMemoryWhereASecondRunDoesLessForTheSameResult) {
     EXPECT_TRUE(made.restored);
     EXPECT_EQ(made.cold->cycles, 10'000);
     EXPECT_EQ(made.warm->cycles, 10'000);
+}
+
+TEST_F(MeasureTest, NeverRepeatsAWaitingKernelOnWhatItLeft) {
+    auto launch = work();
+    launch.kernel = "waits";
+    launch.code = ".version 7.0\n.entry waits(.param .u64 a)\n// ld.acquire.gpu.global.u32\n";
+    const auto made = measured(launch, {.repetitions = 3});
+    EXPECT_TRUE(made.restored);
+    EXPECT_EQ(made.cold->cycles, 10'000);
+    EXPECT_EQ(made.warm->cycles, 10'000);
+    EXPECT_TRUE(state().kernels_end);
+    // The memory of a device that hangs stays taken.
+    launch.buffers[0] = word(1, kOther);
+    std::memcpy(launch.arguments[0].bytes.data(), &kOther, sizeof kOther);
+    EXPECT_THAT(said<TimeLimitError>([&] { (void)measured(launch, {.time_limit = std::chrono::milliseconds(20)}); }),
+                HasSubstr("did not end within its time limit of 20 ms"))
+        << "it waits for memory that was captured so";
+}
+
+TEST_F(MeasureTest, ARepeatThatDoesNotEndIsToldFromALaunchThatDoesNot) {
+    auto launch = work();
+    launch.kernel = "waits";
+    launch.code = ".version 7.0\n.entry waits(.param .u64 a)\n";
+    launch.buffers[0] = word(0, kOther);
+    std::memcpy(launch.arguments[0].bytes.data(), &kOther, sizeof kOther);
+    EXPECT_THAT(said<RepeatedRunError>([&] { (void)measured(launch, {.repetitions = 3}); }),
+                HasSubstr("kernel waits, grid 2x1x1"));
+    state() = {};
+    const auto device = open_fake();
+    const auto made = Measurer(*device, {.repetitions = 3}).measure(launch, Restoring::always);
+    EXPECT_TRUE(made.restored);
+    EXPECT_EQ(made.cold->cycles, 10'000);
+}
+
+TEST_F(MeasureTest, RestoresWhatOnlyASecondRunChanges) {
+    auto launch = work();
+    launch.kernel = "late";
+    launch.code = ".version 7.0\n.entry late(.param .u64 a, .param .u64 b)\n";
+    const std::uint64_t other = kWord + 64;
+    launch.arguments.push_back({.offset = 8, .bytes = std::vector<std::byte>(8), .buffer = {}});
+    std::memcpy(launch.arguments[1].bytes.data(), &other, sizeof other);
+    launch.buffers.push_back(word(0, other));
+    const auto made = measured(launch, {.repetitions = 3, .warm = false});
+    EXPECT_EQ(made.changed_buffers, 2U);
+    EXPECT_TRUE(made.restored);
+    EXPECT_EQ(state().launches_of_late_words, 0);
 }
 
 TEST_F(MeasureTest, MapsEachPageOnceWhereAllocationsShareIt) {

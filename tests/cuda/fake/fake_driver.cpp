@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -114,6 +115,10 @@ std::uint64_t word_at(std::uint64_t address) {
     return word;
 }
 
+void write_word(std::uint64_t address, std::uint64_t word) {
+    std::memcpy(reinterpret_cast<void*>(address), &word, sizeof word);
+}
+
 void write_stamp(std::uint64_t to) {
     const std::uint64_t stamp[] = {state.clock / 2, state.clock, 0};
     std::memcpy(reinterpret_cast<void*>(to), stamp, sizeof stamp);
@@ -135,11 +140,21 @@ void execute(const FakeKernel& kernel, void** extra) {
         return;
     }
     ++state.launches_of_kernels;
+    if (kernel.name == "kills") raise(SIGKILL);
+    if (kernel.name == "endless") state.kernels_end = false;
+    if (kernel.name == "waits") {
+        if (word_at(parameters[0]) != 0) state.kernels_end = false;
+        write_word(parameters[0], 1);
+    }
+    if (kernel.name == "late") {
+        if (word_at(parameters[1]) != 0) ++state.launches_of_late_words;
+        if (word_at(parameters[0]) != 0) write_word(parameters[1], 1);
+        write_word(parameters[0], 1);
+    }
     const bool marked = state.work_done && word_at(parameters[0]) != 0;
     state.clock += marked ? state.empty_cycles : state.kernel_cycles;
     if (!state.kernels_count && !state.work_done) return;
-    const std::uint64_t word = state.work_done ? 1 : word_at(parameters[0]) + 1;
-    std::memcpy(reinterpret_cast<void*>(parameters[0]), &word, sizeof word);
+    write_word(parameters[0], state.work_done ? 1 : word_at(parameters[0]) + 1);
 }
 
 struct ErrorRow {
