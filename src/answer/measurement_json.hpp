@@ -11,8 +11,7 @@ namespace gputomo::answer {
 [[nodiscard]] nlohmann::ordered_json measurement_json(const Measurement& measured, std::optional<double> launch_cycles);
 [[nodiscard]] nlohmann::ordered_json overhead_json(const MeasuredOverhead& overhead);
 
-/// The inverse of measurement_json(), of what it wrote itself. Of the state of the GPU it has what held the clocks
-/// down.
+/// The inverse of measurement_json(), of what it wrote itself. It keeps of the GPU's state what held the clocks down.
 [[nodiscard]] Measurement measurement_from(const nlohmann::ordered_json& json);
 [[nodiscard]] MeasuredOverhead overhead_from(const nlohmann::ordered_json& json);
 

@@ -53,8 +53,9 @@ struct State {
     /// takes no longer than an empty one where the word is set already.
     bool kernels_count = false;
     bool work_done = false;
-    // Kernels of these names: "endless" never ends, "waits" sets the first word and never ends where it is set already,
-    // and "kills" ends the process. "late" sets the first word, and the second one where the first is set already.
+    // Some kernels are known by name. "endless" never ends, and "kills" ends the process. "waits" sets the first word,
+    // and never ends where it is set already. "late" sets the first word, and the second where the first is set
+    // already.
     int launches_of_late_words = 0;  ///< launches of "late" that found the second word set
     // NVML: processes on the GPU before and after a context is created.
     unsigned processes_before[4] = {};
