@@ -4,7 +4,9 @@
 #include "answer/published_errors.hpp"
 #include "answer/rates.hpp"
 #include "costs/atomic_units.hpp"
+#include "launch/prepared_launch.hpp"
 #include "launch/profile/decisive_content.hpp"
+#include "launch/profile/profile.hpp"
 #include "predict/launch/doubts.hpp"
 #include "sass/code.hpp"
 #include "sass/cubin.hpp"
@@ -18,6 +20,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -173,6 +176,30 @@ void fill_printed(Answer& answer, const sim::ExecutedCode& code) {
                                               answer.coverage.timed_blocks, answer.coverage.blocks));
 }
 
+/// What blocks execute, from a quick look at few of them.
+std::optional<sim::BlockWork> block_work_of(const launch::Launch& launch, const Gpu& gpu, std::uint64_t seed) {
+    try {
+        const launch::PreparedLaunch prepared(launch);
+        const auto profile = launch::profile_launch(prepared, gpu.machine, launch::Sampling{.seed = seed}.quick());
+        sim::BlockWork work{.executed = profile.executed};
+        double sum = 0, squares = 0;
+        for (const auto& block : profile.sampled) sum += block.instructions;
+        const auto count = static_cast<double>(profile.sampled.size());
+        for (const auto& block : profile.sampled) squares += std::pow(block.instructions - sum / count, 2);
+        if (sum > 0) work.spread = std::sqrt(squares / count) / (sum / count);
+        return work;
+    } catch (const Error&) {
+        return std::nullopt;  // blocks depend on others, or a block takes too long
+    }
+}
+
+/// The plan for a launch of machine code. Of PTX, the engine does not count what is executed where.
+Plan plan_for(const launch::Launch& launch, const Gpu& gpu, const SimulationRequest& request, Plan plan) {
+    if (plan && sass::is_cubin(launch.code))
+        plan->block_work = [&launch, &gpu, seed = request.seed] { return block_work_of(launch, gpu, seed); };
+    return plan;
+}
+
 /// Lets a launch leave its data in the caches, and says what that lacks.
 void fill_caches(sim::SimulatedDevice& gpu, launch::PlacedLaunch& placed, const SimulationRequest& request,
                  const Plan& plan, std::vector<std::string>& warnings) {
@@ -197,17 +224,18 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
     if (state == Caches::State::after) {
         place_textures(*device, *request.caches.earlier);
         launch::PlacedLaunch earlier(*device, *request.caches.earlier);
-        fill_caches(*device, earlier, request, plan, warnings);
+        fill_caches(*device, earlier, request, plan_for(*request.caches.earlier, gpu, request, plan), warnings);
     }
     place_textures(*device, launch);
     launch::PlacedLaunch placed(*device, launch);
+    const Plan own = plan_for(launch, gpu, request, plan);
     if (state == Caches::State::warm) {
-        fill_caches(*device, placed, request, plan, warnings);
+        fill_caches(*device, placed, request, own, warnings);
         placed.restore();
     }
     if (state != Caches::State::cold) device->forget_sm_data();
     device->know_pages();
-    device->sample(plan);
+    device->sample(own);
     device->limit_instructions(request.most_instructions);
     (void)placed.run(request.time_limit);
     const auto& blocks = device->sampled_blocks();

@@ -60,7 +60,7 @@ void Engine::begin() {
 }
 
 void Engine::run_events() {
-    while (live_warps_ != 0) {
+    while (live_warps_ != 0 && !estimate_) {
         if (events_.empty()) report_deadlock();
         const Event event = events_.first();
         events_.pop();
@@ -124,7 +124,7 @@ void Engine::run_scheduler(std::uint32_t index, double now) {
         if (chosen == scheduler.warps.size()) return post(index);  // another scheduler has taken what it waited for
         issue_from(index, chosen, now);
         scheduler.event = next_event(index);
-        if (scheduler.event == kNever) return;
+        if (scheduler.event == kNever || estimate_) return;
         if (!events_.empty() && events_.first_time() <= scheduler.event) {
             events_.push({scheduler.event, scheduler.last_issue, index});
             return;
@@ -141,6 +141,7 @@ void Engine::issue_from(std::uint32_t index, std::size_t position, double now) {
     latest_ = std::max(latest_, now);
     if (++issued_since_check_ < kIssuesBetweenTimeChecks) return;
     issued_since_check_ = 0;
+    look_for_cut(now);
     check_limits();
     check_progress();
 }

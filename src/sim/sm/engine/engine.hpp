@@ -13,6 +13,7 @@
 #include "sim/sm/engine/sm_units.hpp"
 #include "sim/sm/engine/warp.hpp"
 #include "sim/sm/sampling/block_sampling.hpp"
+#include "sim/sm/sampling/launch_cut.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -73,6 +74,8 @@ protected:
     [[nodiscard]] virtual std::uint32_t live_threads(const ResidentWarp& warp) const = 0;
     /// Lets the warp go on if it waits at the barrier.
     virtual void leave_barrier(ResidentWarp& warp, int number, const BarrierRelease& release) = 0;
+    /// Warp instructions that were issued, by place in the code. Empty where they are not counted so.
+    [[nodiscard]] virtual std::vector<std::uint64_t> issued_by_place() const { return {}; }
     /// "block (0, 0, 0) warp 1 is at line 3: ..."
     [[nodiscard]] virtual std::string where(const ResidentWarp& warp) const = 0;
     /// What the warp's operands wait for, for the report of a deadlock.
@@ -150,6 +153,8 @@ private:
     void choose_next_block(double now);
     void note_end(const Block& block, double now);
     void check_progress() const;
+    /// Ends the simulation where what is left can be estimated.
+    void look_for_cut(double now);
     LaunchTime estimate_launch();
 
     void run_events();
@@ -167,6 +172,8 @@ private:
     bool loads_ = false;                         ///< from global memory
     double latest_store_ = 0;                    ///< the last store has left its SM
     std::optional<BlockSampler> sampler_;
+    std::optional<LaunchCut> cut_;
+    std::optional<LaunchEstimate> estimate_;  ///< of a launch whose simulation has ended within its blocks
     std::vector<costs::BlockSpan> timeline_;  ///< of the first SM
     double longest_block_ = 0;                ///< cycles of a block that has ended
     std::uint64_t furthest_block_ = 0;        ///< behind all blocks that were started or skipped

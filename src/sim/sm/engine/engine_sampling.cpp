@@ -15,6 +15,12 @@ namespace {
 /// for one of them. A smaller number would give up launches whose blocks differ that much.
 constexpr double kLongestBlocks = 64;
 
+/// Where blocks may be skipped, the simulation ends within blocks after this many times the instructions from which on
+/// launches are sampled. With fewer, launches whose first waves are long would not come to skip blocks.
+constexpr std::uint64_t kTimeToSkip = 2;
+/// What was simulated is told in blocks, which is too coarse for fewer.
+constexpr std::uint64_t kFewestCutBlocks = 8;
+
 /// Calls `visit` with each counter that grows with the blocks, always in the same order.
 template <class AnyCounters, class Visit>
 void for_each_counter(AnyCounters& counters, const Visit& visit) {
@@ -32,10 +38,23 @@ std::uint64_t whole(double count) { return static_cast<std::uint64_t>(std::llrou
 }  // namespace
 
 void Engine::make_sampler() {
-    if (!setup_.sampling || shape_.sees_other_blocks) return;
-    sampler_.emplace(*setup_.sampling, SampledGrid{.blocks = units_.block_launch_spec.blocks,
-                                                   .row = setup_.launch.grid.x,
-                                                   .wave = units_.block_launch_spec.blocks_per_sm * facts_.sms});
+    if (!setup_.sampling) return;
+    const BlockLaunchSpec& spec = units_.block_launch_spec;
+    const SamplingPlan& plan = *setup_.sampling;
+    const bool skips = !shape_.sees_other_blocks;
+    if (skips)
+        sampler_.emplace(
+            plan,
+            SampledGrid{.blocks = spec.blocks, .row = setup_.launch.grid.x, .wave = spec.blocks_per_sm * facts_.sms});
+    // Leaving blocks out has a better estimate of how waves follow each other, and gets time for its first ones.
+    if (spec.blocks < kFewestCutBlocks) return;
+    const std::uint64_t first = skips && sampler_->may_skip() ? kTimeToSkip * plan.above : plan.above;
+    cut_.emplace(plan, CutGrid{.blocks = spec.blocks, .sms = facts_.sms, .blocks_of_sm = spec.blocks_per_sm}, first);
+}
+
+void Engine::look_for_cut(double now) {
+    if (!cut_ || !cut_->decides_at(counters_.warp_instructions) || (sampler_ && sampler_->skipped())) return;
+    estimate_ = cut_->look(spent_until(now), issued_by_place());
 }
 
 void Engine::drain_counters() {
@@ -85,12 +104,19 @@ void Engine::check_progress() const {
 LaunchTime Engine::estimate_launch() {
     drain_counters();
     const std::uint64_t blocks = units_.block_launch_spec.blocks;
-    if (!sampler_ || !sampler_->skipped()) return {latest_, {blocks, blocks, 0}};
-    const LaunchEstimate estimate = sampler_->finish(spent_until(latest_));
+    const bool skipped = sampler_ && sampler_->skipped();
+    if (!skipped && !estimate_) return {latest_, {blocks, blocks, 0}};
+    const double issued = static_cast<double>(counters_.warp_instructions);
+    const LaunchEstimate estimate = skipped ? sampler_->finish(spent_until(latest_)) : *estimate_;
+    const auto simulated =
+        skipped
+            ? sampler_->simulated()
+            : std::min(blocks - 1, std::max<std::uint64_t>(
+                                       1, whole(issued / estimate.cost[kInstructions] * static_cast<double>(blocks))));
     counters_.warp_instructions = whole(estimate.cost[kInstructions]);
     std::size_t place = kFirstCounter;
     for_each_counter(counters_, [&](std::uint64_t& count) { count = whole(estimate.cost[place++]); });
-    return {estimate.cost[kCycles], {sampler_->simulated(), blocks, estimate.error}};
+    return {estimate.cost[kCycles], {simulated, blocks, estimate.error}};
 }
 
 }  // namespace gputomo::sim

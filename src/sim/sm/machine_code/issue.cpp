@@ -592,4 +592,10 @@ void SassEngine::fail(const Warp& warp, std::size_t at, int lane, const std::str
     throw DeviceError(failure(warp, at, lane, what));
 }
 
+std::vector<std::uint64_t> SassEngine::issued_by_place() const {
+    std::vector<std::uint64_t> issued;
+    for (const auto& instruction : stalls_.instructions()) issued.push_back(instruction.issued);
+    return issued;
+}
+
 }  // namespace gputomo::sim

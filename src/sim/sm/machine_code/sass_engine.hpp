@@ -151,6 +151,7 @@ private:
     void leave_barrier(ResidentWarp& warp, int number, const BarrierRelease& release) override;
     [[nodiscard]] std::string where(const ResidentWarp& warp) const override;
     [[nodiscard]] std::string operands_of(const ResidentWarp& warp) const override;
+    [[nodiscard]] std::vector<std::uint64_t> issued_by_place() const override;
 
     // ---- instructions (issue.cpp)
     void find_needs();

@@ -4,18 +4,31 @@
 #include "units/error.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
 
 namespace gputomo::sim {
+
+/// What blocks of a launch execute, as executing some of them without timing says.
+struct BlockWork {
+    std::vector<double> executed;  ///< warp instructions by place in the code, mean of a block
+    double spread = 0;             ///< standard deviation of a block's instructions, over their mean
+};
 
 /// Which launches are sampled (docs/methods/prediction-of-launches.md).
 struct SamplingPlan {
     /// Launches that would execute more warp instructions than this. It counts no host time, so that a slow computer
     /// samples the same launches as a fast one.
     std::uint64_t above = 0;
+    /// Asked once where blocks are so long that leaving some out does not do. nullopt: what a block executes depends on
+    /// others. Without the function, such launches are simulated whole.
+    std::function<std::optional<BlockWork>()> block_work{};
 };
 
 /// How much of a launch was simulated.
 struct SampledBlocks {
+    /// Where the simulation ended within blocks, as many as execute what was simulated.
     std::uint64_t simulated = 0;
     std::uint64_t of = 0;
     double error = 0;  ///< half width of the 95% confidence interval of the cycles, over the cycles
