@@ -3,6 +3,8 @@
 #include "launch/prepared_launch.hpp"
 #include "machine/json.hpp"
 #include "predict/launch/launch_prediction.hpp"
+#include "sass/code.hpp"
+#include "sass/cubin.hpp"
 #include "sim/completion.hpp"
 #include "units/error.hpp"
 #include "units/file.hpp"
@@ -199,6 +201,56 @@ TEST_F(Profile, OneLongBlockDecidesWhenTheLaunchEnds) {
     EXPECT_GT((longer.cycles - long_one.cycles) / 50'000, 4);
     EXPECT_LT((longer.cycles - long_one.cycles) / 50'000, 40);
     EXPECT_GT(long_one.cycles, 10 * short_one.cycles);
+}
+
+/// The code in which blocks whose number is a multiple of four leave `loop` at its beginning.
+std::string with_empty_blocks(std::string code) {
+    const auto bytes = std::as_writable_bytes(std::span(code));
+    const auto code_of = [&](const char* kernel) {
+        const auto text = sass::Cubin(std::as_bytes(std::span(code))).text(kernel);
+        return bytes.subspan(text.offset, text.bytes.size());
+    };
+    const auto word_at = [](std::span<std::byte> text, std::size_t at) {
+        sass::Word word;
+        std::memcpy(&word, text.data() + at, sizeof word);
+        return word;
+    };
+    const auto loop = code_of("loop");
+    // LOP3.LUT P0, RZ, R7, 0x18, RZ, 0xc0, !PT becomes one of the block's number, in R8, and 0x3.
+    auto remainder = sass::decode(word_at(code_of("diverge"), 0x70), 90, 0x70);
+    for (auto& operand : std::span(remainder.operand_store).first(remainder.operand_count)) {
+        if (operand.kind == sass::OperandKind::reg && operand.reg == 7) operand.reg = 8;
+        if (operand.kind == sass::OperandKind::immediate && operand.value == 0x18) operand.value = 3;
+    }
+    remainder.control.wait = 1;
+    remainder.control.stall = 13;
+    auto exit = sass::decode(word_at(loop, 0x190), 90, 0x190);
+    exit.guard = {.predicate = 0, .invert = true};
+    for (const auto& [at, instruction] : {std::pair{0x60, remainder}, {0x80, exit}}) {
+        const sass::Word word = sass::encode(instruction);
+        std::memcpy(loop.data() + at, &word, sizeof word);
+    }
+    return code;
+}
+
+TEST_F(Profile, BlocksThatEndAtOnceLeaveTheirPlacesToOthers) {
+    const auto in = buffer(8 << 20), out = buffer(8 << 20);
+    constexpr int kTurns = 200;
+    const auto full = predicted("loop", {264}, {1024}, in, out, kTurns);
+    const std::string whole = code_;
+    code_ = with_empty_blocks(code_);
+    const auto profile = profiled("loop", {352}, {1024}, in, out, kTurns);
+    const auto sparse = predict::predict_launch(profile, machine_, "h200");
+    code_ = whole;
+    EXPECT_EQ(profile.empty_blocks, 352U / 4);
+    EXPECT_THAT(profile.blocks_of_sms, Each(2)) << "264 blocks of work fill 132 SMs";
+    for (const auto& sm : profile.sms)
+        EXPECT_THAT(sm, Each(Field(&BlockTrace::block, testing::Truly([](auto block) { return block % 4 != 0; }))));
+    EXPECT_NEAR(sparse.cycles, full.cycles, 0.03 * full.cycles) << "352 blocks would take a second wave";
+    EXPECT_NEAR(sparse.waves, 1, 1e-9);
+    const auto none = profiled("loop", {352}, {1024}, in, out, kTurns);
+    EXPECT_EQ(none.empty_blocks, 0U);
+    EXPECT_THAT(none.blocks_of_sms, IsEmpty());
 }
 
 TEST_F(Profile, BlocksWhoseLengthDependsOnOthersAreExecutedTogether) {

@@ -213,6 +213,8 @@ struct LaunchProfile {
     std::vector<std::vector<BlockTrace>> sms;
     /// How many blocks each of these SMs runs in all; empty where block i runs on SM i modulo the number of SMs.
     std::vector<double> blocks_of_sms;
+    /// Blocks that end at once. They are not among those of `sms` and `blocks_of_sms`.
+    std::uint64_t empty_blocks = 0;
     /// The longest sampled block, where it executes far more than those of `sms`; otherwise empty.
     std::vector<BlockTrace> longest;
     GridFootprint footprint;

@@ -2,6 +2,7 @@
 
 #include "launch/profile/atomic_sectors.hpp"
 #include "launch/profile/dependence.hpp"
+#include "launch/profile/empty_blocks.hpp"
 #include "launch/profile/exchange.hpp"
 #include "launch/profile/grid_footprint.hpp"
 #include "launch/profile/parts_of_lines.hpp"
@@ -77,6 +78,17 @@ private:
     sim::machine_code::Observer& observer_;
     SavedMemory& saved_;
     std::size_t& left_;
+};
+
+/// Ends a block at its first access to global memory.
+class UntilAccess final : public sim::machine_code::Observer {
+public:
+    void execute(std::size_t /*step*/, std::uint32_t /*lanes*/, std::uint32_t /*mask*/) override {}
+    void access(sim::machine_code::Space space, sim::machine_code::Access /*access*/, std::uint64_t /*offset*/,
+                std::uint64_t /*bytes*/) override {
+        if (space == sim::machine_code::Space::global) throw Interruption{Interruption::Why::instructions};
+    }
+    bool end_block(std::uint64_t /*index*/) override { return true; }
 };
 
 class Profiler {
@@ -157,6 +169,7 @@ private:
     /// Each block with the memory as it is before the launch.
     void execute_alone() {
         if (has_counters() && depends_at_once()) return;
+        place_blocks();
         trace_sms();
         if (profile_.sms.empty()) {
             if (!waits_forever_) refuse();
@@ -263,8 +276,65 @@ private:
         return true;
     }
 
-    /// The first, a middle and the last SM that have blocks.
+    /// Whether a block ends within a few instructions and without global memory; nullopt where that cannot be said.
+    std::optional<bool> ends_at_once(std::uint64_t block) {
+        auto launch = launch_;
+        launch.blocks = {block};
+        launch.watches_waits = true;
+        std::size_t left = kMostOfEmptyWarp * profile_.warps_of_block();
+        UntilAccess access;
+        Watched watched(access, saved_, left);
+        launch.observer = &watched;
+        std::optional<bool> ended = true;
+        try {
+            (void)sim::machine_code::run(prepared_.program(), launch, prepared_.memory());
+        } catch (const Interruption&) {
+            ended = false;
+        } catch (const DeviceError&) {
+            ended.reset();  // the block that is sampled says how it fails
+        } catch (...) {
+            restore_memory();
+            throw;
+        }
+        restore_memory();
+        return ended;
+    }
+
+    /// Finds which SM runs which blocks, where some blocks end at once and leave their places to others.
+    void place_blocks() {
+        if (profile_.blocks <= sms_) return;
+        const auto most = static_cast<double>(kMostOfEmptyWarp * profile_.warps_of_block());
+        if (most * static_cast<double>(profile_.blocks) > sampling_.thorough) return;
+        const auto empty = find_empty_blocks(profile_.blocks, sampling_.seed,
+                                             [this](std::uint64_t block) { return ends_at_once(block); });
+        if (!empty) return;
+        placed_ = blocks_by_sm(*empty, sms_, profile_.resident_blocks);
+        profile_.empty_blocks = static_cast<std::uint64_t>(std::ranges::count(*empty, true));
+        profile_.assumptions.emplace_back(fmt::format(
+            "{} blocks end at once, and the others start in their places, SM by SM", profile_.empty_blocks));
+    }
+
+    /// The blocks that an SM runs, in order. Those that end at once are left out where some do.
+    [[nodiscard]] std::vector<std::uint64_t> blocks_of(std::uint64_t sm) const {
+        if (!placed_.empty()) return placed_[sm];
+        std::vector<std::uint64_t> blocks;
+        for (std::uint64_t block = sm; block < profile_.blocks; block += sms_) blocks.push_back(block);
+        return blocks;
+    }
+
+    /// The first, a middle and the last SM that have blocks; where some blocks end at once, of those with most of the
+    /// others.
     [[nodiscard]] std::set<std::uint64_t> chosen_sms() const {
+        if (!placed_.empty()) {
+            std::vector<std::uint64_t> busiest;
+            std::size_t most = 0;
+            for (const auto& blocks : placed_) most = std::max(most, blocks.size());
+            for (std::uint64_t sm = 0; sm < placed_.size(); ++sm)
+                if (placed_[sm].size() == most) busiest.push_back(sm);
+            const std::uint64_t middle = busiest[busiest.size() / 2];
+            if (sampling_.replayed_sms == 1) return {middle};
+            return {busiest.front(), middle, busiest.back()};
+        }
         const std::uint64_t last = std::min(sms_, profile_.blocks) - 1;
         if (sampling_.replayed_sms == 1) return {last / 2};
         return {0, last / 2, last};
@@ -284,7 +354,8 @@ private:
                 break;
             auto& traced = profile_.sms.emplace_back();
             const std::size_t before = events_;
-            for (std::uint64_t block = sm; block < profile_.blocks; block += sms_) {
+            const auto blocks = blocks_of(sm);
+            for (const std::uint64_t block : blocks) {
                 if (traced.size() == sampling_.replayed_waves * profile_.resident_blocks) break;
                 if (traced.size() % profile_.resident_blocks == 0 && events_ - before > most_before(traced.size()))
                     break;
@@ -294,7 +365,10 @@ private:
                 events_ += static_cast<std::size_t>(recorder_.counts().instructions);
                 traced.push_back(recorder_.take_trace());
             }
-            if (traced.empty()) profile_.sms.pop_back();
+            if (traced.empty())
+                profile_.sms.pop_back();
+            else if (!placed_.empty())
+                profile_.blocks_of_sms.push_back(static_cast<double>(blocks.size()));
             if (stopped_) break;
         }
         // What was recorded leaves no room for another block; a block without a record has all of it.
@@ -316,7 +390,9 @@ private:
 
     void note_missing() {
         const auto& first = profile_.sms.front();
-        const std::uint64_t blocks = (profile_.blocks - first.front().block + sms_ - 1) / sms_;
+        const std::uint64_t blocks = profile_.blocks_of_sms.empty()
+                                         ? (profile_.blocks - first.front().block + sms_ - 1) / sms_
+                                         : static_cast<std::uint64_t>(profile_.blocks_of_sms.front());
         if (first.size() < std::min<std::uint64_t>(profile_.resident_blocks, blocks))
             profile_.assumptions.insert(
                 profile_.assumptions.begin(),
@@ -565,6 +641,7 @@ private:
     std::optional<Dependence> found_;
     bool together_ = false;  ///< all blocks were executed together, and the recorded ones are of that run
     LaunchProfile profile_;
+    std::vector<std::vector<std::uint64_t>> placed_;  ///< blocks by SM, where some end at once
     std::set<std::uint64_t> known_;
     std::size_t events_ = 0;
     double executed_ = 0;  ///< warp instructions of the sampled blocks

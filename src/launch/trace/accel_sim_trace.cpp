@@ -43,7 +43,7 @@ constexpr int kListed = 0, kStrided = 1;
 /// Generic addresses of shared and local memory in the trace. Device memory lies elsewhere.
 constexpr std::uint64_t kSharedAt = 0x10'0000'0000'0000, kLocalAt = kSharedAt + 0x100'0000;
 /// Instructions between two looks at the clock.
-constexpr std::uint64_t kInstructionsBetweenLooks = 1 << 14;
+constexpr std::uint64_t kTracedBetweenLooks = 1 << 14;
 
 /// An instruction that a release does not know, and one that takes as long there.
 struct Renamed {
@@ -155,7 +155,7 @@ public:
     explicit TimeLeft(std::chrono::milliseconds limit) : deadline_(Clock::now() + limit) {}
     /// Counts an instruction of any block. Throws TooLong.
     void count() {
-        if (++executed_ % kInstructionsBetweenLooks != 0) return;
+        if (++executed_ % kTracedBetweenLooks != 0) return;
         look_for_interruption();
         if (Clock::now() > deadline_) throw TooLong();
     }

@@ -74,7 +74,7 @@ private:
     /// How many SMs would have `of_sm` blocks each. What all SMs share is divided by it: an SM with more blocks
     /// than others asks for more of it. It goes on alone when the others have ended.
     [[nodiscard]] double active_sms(double of_sm) const {
-        return std::min(rates_.sms, static_cast<double>(profile_.blocks) / of_sm);
+        return std::min(rates_.sms, static_cast<double>(profile_.blocks - profile_.empty_blocks) / of_sm);
     }
 
     /// How many blocks run on a replayed SM. A launch of several waves ends with the SMs that run the most blocks; each
@@ -157,7 +157,7 @@ private:
             std::min<double>(profile_.resident_blocks, std::ceil(static_cast<double>(to_.blocks) / rates_.sms));
         if (to_.resident_blocks < profile_.resident_blocks) to_.residency_limit = "the grid";
         to_.resident_warps = to_.resident_blocks * static_cast<double>(profile_.warps_of_block());
-        to_.waves = static_cast<double>(to_.blocks) / (rates_.sms * profile_.resident_blocks);
+        to_.waves = static_cast<double>(to_.blocks - profile_.empty_blocks) / (rates_.sms * profile_.resident_blocks);
         to_.footprint = profile_.footprint;
     }
 
@@ -178,7 +178,8 @@ private:
 
     /// How many SMs of a block's GPC have blocks.
     [[nodiscard]] double gpc_sms(std::uint64_t block, double active) const {
-        if (profile_.blocks_of_sms.empty() && active >= std::min(rates_.sms, static_cast<double>(profile_.blocks)))
+        const bool in_turn = profile_.blocks_of_sms.empty() || profile_.empty_blocks > 0;
+        if (in_turn && active >= std::min(rates_.sms, static_cast<double>(profile_.blocks)))
             return static_cast<double>(launch::blocks_of_gpc(machine_, profile_.blocks, block).size() + 1);
         return std::max(1.0, active / rates_.gpcs);
     }
@@ -214,9 +215,9 @@ private:
                 .stored_once = stored > 0 ? std::min(1.0, touched.written / stored) : 0,
                 // In equal parts over the launch, since some blocks stand for all.
                 .displaced = l2.displaced,
-                .write_cost = costs::write_cost_beside(rates_.write_cost, read * (1 - content_.own_share()),
-                                                       grid.written * l2.written_back +
-                                                           l2.displaced * (grid.read + grid.written)),
+                .write_cost = costs::write_cost_beside(
+                    rates_.write_cost, read * (1 - content_.own_share()),
+                    grid.written * l2.written_back + l2.displaced * (grid.read + grid.written)),
                 .scattered = profile_.scattered_writes,
                 .completed_reads = profile_.completed_reads,
                 .atomics = atomics_ ? &*atomics_ : nullptr,
