@@ -100,7 +100,7 @@ constexpr Row kTable[] = {
      "p81, p84, -|a|.half, -|S:h|.half, !p87", 80, 90,
      {.unit = integer, .assumed = true, .listed_as = "setp.lt.f32"}},
     // Conversions
-    {F2F, 0x104, "16", "ftz@80 small_floats@75:3+84:3 rounding@78", "d, -|S:f|", 80, 90,
+    {F2F, 0x104, "16", "ftz@80 small_floats@75:3+84:3 rounding@78", "d, -|S:f|.h1@60", 80, 90,
      {.unit = sfu, .assumed = true, .slow = true}},
     {F2F, 0x110, "16", "ftz@80 wide_floats@75:3+84:3 rounding@78", "d, -|S:d|", 80, 90,
      {.unit = sfu, .assumed = true, .slow = true, .name = "F2F.F64"}},

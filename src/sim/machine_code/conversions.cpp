@@ -160,11 +160,13 @@ void f2f(Warp& warp, const Step& step, std::uint32_t mask) {
     const unsigned formats = instruction.has(Modifier::wide_floats) ? instruction.value(Modifier::wide_floats)
                                                                     : instruction.value(Modifier::small_floats);
     const unsigned to = formats & 7, from = formats >> 3;
+    const bool narrow = from == kHalf || from == kBfloat;
+    const unsigned shift = narrow && instruction.value(Modifier::h1) != 0 ? 16 : 0;
     const View a = warp.view(step, 0);
     const WideView wide = from == kDouble ? warp.wide(step, 0) : WideView{a, a};
     std::uint32_t *const low = warp.result(step), *const high = to == kDouble ? warp.result(step, 1) : nullptr;
     for_lanes(mask, [&](int l) {
-        const double value = from == kDouble ? std::bit_cast<double>(wide[l]) : small_value(from, a[l], flush);
+        const double value = from == kDouble ? std::bit_cast<double>(wide[l]) : small_value(from, a[l] >> shift, flush);
         if (std::isnan(value) && from == kDouble && to == kSingle)
             low[l] = narrowed_nan(wide[l]);
         else if (std::isnan(value) && from == kSingle && to == kDouble)
