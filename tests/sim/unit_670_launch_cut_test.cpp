@@ -93,6 +93,10 @@ TEST(LaunchCut674, UnevenBlocksAndShortLaunchesAreSimulatedWhole) {
     const CutGrid grid{.blocks = 100, .sms = 10, .blocks_of_sm = 10};
     LaunchCut uneven(plan_with(BlockWork{.executed = {1, 1999}, .spread = 0.2}), grid, kFirstLook);
     EXPECT_FALSE(simulated(uneven, 200'000, issued_in_loop, two_cycles_each).estimate);
+    SamplingPlan of_longer = plan_with(BlockWork{.executed = {1, 1999}});
+    of_longer.above = 200'000;
+    LaunchCut short_one(of_longer, grid, kFirstLook);
+    EXPECT_FALSE(simulated(short_one, 200'000, issued_in_loop, two_cycles_each).estimate) << "it is not to be sampled";
     LaunchCut rest_is_short(plan_with(BlockWork{.executed = {1, 199}}), grid, kFirstLook);
     EXPECT_FALSE(simulated(rest_is_short, 20'000, issued_in_loop, two_cycles_each).estimate);
 }

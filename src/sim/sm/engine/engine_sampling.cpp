@@ -15,9 +15,10 @@ namespace {
 /// for one of them. A smaller number would give up launches whose blocks differ that much.
 constexpr double kLongestBlocks = 64;
 
-/// Where blocks may be skipped, the simulation ends within blocks after this many times the instructions from which on
-/// launches are sampled. With fewer, launches whose first waves are long would not come to skip blocks.
-constexpr std::uint64_t kTimeToSkip = 2;
+/// The simulation of a launch that is sampled may end within blocks after this part of the fewest instructions of such
+/// a launch. A larger part takes longer, and with a smaller one caches fill while the cost is measured. Where blocks
+/// may be skipped, four times as many give its first waves the time for that.
+constexpr std::uint64_t kPartBeforeCut = 4;
 /// What was simulated is told in blocks, which is too coarse for fewer.
 constexpr std::uint64_t kFewestCutBlocks = 8;
 
@@ -48,7 +49,7 @@ void Engine::make_sampler() {
             SampledGrid{.blocks = spec.blocks, .row = setup_.launch.grid.x, .wave = spec.blocks_per_sm * facts_.sms});
     // Leaving blocks out has a better estimate of how waves follow each other, and gets time for its first ones.
     if (spec.blocks < kFewestCutBlocks) return;
-    const std::uint64_t first = skips && sampler_->may_skip() ? kTimeToSkip * plan.above : plan.above;
+    const std::uint64_t first = skips && sampler_->may_skip() ? plan.above : plan.above / kPartBeforeCut;
     cut_.emplace(plan, CutGrid{.blocks = spec.blocks, .sms = facts_.sms, .blocks_of_sm = spec.blocks_per_sm}, first);
 }
 

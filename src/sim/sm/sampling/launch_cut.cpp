@@ -71,8 +71,8 @@ std::optional<LaunchEstimate> LaunchCut::look(const Costs& spent, std::vector<st
         if (auto estimate = estimate_now(*work_)) return estimate;
     // Once more after twice as many instructions, of which the second half counts. A launch that depends on its order
     // and one of which more than half is simulated by then are simulated whole.
-    const bool goes_on = work_ && spent[kInstructions] <
-                                      (1 - kLeastLeftOut) * sum_of(work_->executed) * static_cast<double>(grid_.blocks);
+    const double all = work_ ? sum_of(work_->executed) * static_cast<double>(grid_.blocks) : 0;
+    const bool goes_on = all > static_cast<double>(plan_.above) && spent[kInstructions] < (1 - kLeastLeftOut) * all;
     decision_ *= 2;
     interval_ *= 2;
     for (std::size_t i = 0; 2 * i + 1 < snapshots_.size(); ++i) snapshots_[i] = std::move(snapshots_[2 * i + 1]);
@@ -93,7 +93,7 @@ std::optional<LaunchEstimate> LaunchCut::estimate_now(const BlockWork& work) con
         lately[i] = static_cast<double>(now.issued[i] - half.issued[i]);
     }
     const double all = sum_of(work.executed) * blocks, done = now.spent[kInstructions];
-    if (all - done < kLeastLeftOut * all) return std::nullopt;
+    if (all <= static_cast<double>(plan_.above) || all - done < kLeastLeftOut * all) return std::nullopt;
     const double others = difference_of(left, lately);
     if (others > kMostOthers) return std::nullopt;
 
