@@ -162,6 +162,21 @@ TEST_F(MeasureTest, ChangesPointersToMemoryThatIsElsewhere) {
     expect_all_closed();
 }
 
+TEST_F(MeasureTest, MemoryThatIsElsewhereIsSharedWithNoOther) {
+    // The driver puts the first word where the second one was recorded.
+    state().kernels_count = true;
+    state().taken = 0x6100'0000'0000;
+    state().instead = 0x6300'0000'0000;
+    constexpr std::uint64_t kSecond = 0x6300'0000'0200;
+    auto launch = work(41);
+    launch.buffers.push_back(word(9, kSecond));
+    launch.results = {word(42), word(9, kSecond)};
+    const auto made = measured(launch, {.repetitions = 1, .compares_results = true});
+    EXPECT_EQ(made.moved_buffers, 2U);
+    EXPECT_THAT(*made.differences, IsEmpty());
+    expect_all_closed();
+}
+
 TEST_F(MeasureTest, SaysThatMemoryIsNotEnough) {
     fail("cuMemCreate", 2);
     EXPECT_THAT(said([] { (void)measured(work()); }), AllOf(HasSubstr("8 B of device memory for 0x610000000200"),

@@ -24,14 +24,18 @@ void* host_pointer(Address address) { return reinterpret_cast<void*>(address); }
 
 FixedMemory::~FixedMemory() { release_all(); }
 
-Address FixedMemory::end_of_piece(Address address, MemorySpace space) const {
+std::optional<std::pair<Address, FixedMemory::Piece>> FixedMemory::piece_at(Address address) const {
     const auto after = pieces_.upper_bound(address);
-    if (after == pieces_.begin()) return 0;
+    if (after == pieces_.begin()) return std::nullopt;
     const auto& [base, piece] = *std::prev(after);
-    return piece.space == space && address - base < piece.size ? base + piece.size : 0;
+    if (address - base >= piece.size) return std::nullopt;
+    return std::pair(base, piece);
 }
 
-bool FixedMemory::is_of_host(Address address) const { return end_of_piece(address, MemorySpace::host) != 0; }
+bool FixedMemory::is_of_host(Address address) const {
+    const auto piece = piece_at(address);
+    return piece && piece->second.space == MemorySpace::host;
+}
 
 Address FixedMemory::allocate(Address address, Bytes size, MemorySpace space, std::size_t granularity) {
     const auto bytes = static_cast<std::size_t>(size.count());
@@ -48,8 +52,8 @@ Address FixedMemory::allocate(Address address, Bytes size, MemorySpace space, st
     const Address end = (address + bytes + granularity - 1) / granularity * granularity;
     Address at = begin;
     while (at < end) {
-        if (const Address mapped = end_of_piece(at, space)) {
-            at = mapped;
+        if (const auto found = piece_at(at); found && found->second.space == space && found->second.as_wished) {
+            at = found->first + found->second.size;
             continue;
         }
         const auto next = pieces_.upper_bound(at);
@@ -62,14 +66,16 @@ Address FixedMemory::allocate(Address address, Bytes size, MemorySpace space, st
     if (at < end) {
         // The last piece is elsewhere. It serves where it is for all of the allocation.
         const bool is_whole = at == begin && pieces_.lower_bound(begin) == pieces_.lower_bound(end);
-        place = (is_whole ? last_ : map(0, end - begin, space, what)) + (address - begin);
+        place = (is_whole ? last_ : map(begin, end - begin, space, what)) + (address - begin);
     }
     allocations_.emplace(place, bytes);
     return place;
 }
 
 Address FixedMemory::map(Address wanted, std::size_t size, MemorySpace space, const std::string& what) {
-    return last_ = space == MemorySpace::device ? map_device(wanted, size, what) : map_host(wanted, size, what);
+    last_ = space == MemorySpace::device ? map_device(wanted, size, what) : map_host(wanted, size, what);
+    pieces_.at(last_).as_wished = last_ == wanted;
+    return last_;
 }
 
 Address FixedMemory::map_device(Address wanted, std::size_t size, const std::string& what) {

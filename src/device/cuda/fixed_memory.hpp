@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace gputomo::device::cuda {
 
@@ -32,9 +34,11 @@ private:
         std::size_t size = 0;
         MemorySpace space = MemorySpace::device;
         abi::AllocationHandle handle = 0;
+        /// It is where it was wished. A piece that is elsewhere has no room for an allocation with that address.
+        bool as_wished = false;
     };
-    /// The end of the piece that holds the address; 0 if there is none.
-    [[nodiscard]] Address end_of_piece(Address address, MemorySpace space) const;
+    /// The piece that holds the address; nullopt if there is none.
+    [[nodiscard]] std::optional<std::pair<Address, Piece>> piece_at(Address address) const;
     /// Maps new pages at `wanted` where it is free, or else anywhere. Returns where.
     Address map(Address wanted, std::size_t size, MemorySpace space, const std::string& what);
     Address map_device(Address wanted, std::size_t size, const std::string& what);

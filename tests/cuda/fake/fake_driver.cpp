@@ -418,7 +418,7 @@ Result cuMemAddressReserve(abi::DevicePointer* address, std::size_t bytes, std::
                            unsigned long long) {
     BEGIN("cuMemAddressReserve");
     if (wanted != 0) {
-        void* const place = wanted == state.taken ? nullptr : reinterpret_cast<void*>(wanted);
+        void* const place = reinterpret_cast<void*>(wanted == state.taken ? state.instead : wanted);
         void* const made = mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         ++state.reservations;
         *address = reinterpret_cast<abi::DevicePointer>(made);

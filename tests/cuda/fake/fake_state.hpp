@@ -36,7 +36,8 @@ struct State {
     int carveout = -2;
     std::size_t launched_bytes = 0;
     // Memory at given addresses.
-    std::uint64_t taken = 0;  ///< an address that cannot be reserved
+    std::uint64_t taken = 0;    ///< an address that cannot be reserved
+    std::uint64_t instead = 0;  ///< what is reserved in its place; 0: anywhere
     int host_registered = 0;
     // Launches with attributes.
     int cooperative = 0;
