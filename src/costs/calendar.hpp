@@ -1,6 +1,7 @@
 // The calendar of a resource that serves one request after the other: a port, a way through a cache, a DRAM channel.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -27,15 +28,19 @@ public:
     static constexpr double kSlot = 16;
 
 private:
+    static constexpr std::uint32_t kNever = ~std::uint32_t{0};
     struct Slot {
         double used = 0;                           ///< cycles
-        std::uint32_t number = ~std::uint32_t{0};  ///< low bits of the slot number that `used` belongs to
+        std::uint32_t number = kNever;  ///< low bits of the slot number that `used` belongs to
         std::uint32_t skip = 0;                    ///< of a full slot: distance to the next slot that may be open
     };
+    /// Valid until the next call.
     [[nodiscard]] Slot& slot(std::int64_t number);
     [[nodiscard]] std::int64_t first_open(std::int64_t number);
+    void grow();
 
-    std::vector<Slot> slots_;
+    std::size_t most_;         ///< slots that can be open at once
+    std::vector<Slot> slots_;  ///< as many of them as requests have needed so far
     bool long_services_ = false;
     std::int64_t newest_ = 0;
     double busy_until_ = 0;

@@ -94,16 +94,21 @@ bool PartialLines::add(Known known, std::uint32_t sectors, const LineBytes& byte
         partial_.erase(known);
         return true;
     }
-    partial.place = order_.insert(order_.end(), known->first);
+    put_last(known);
     return false;
+}
+
+void PartialLines::put_last(Known known) {
+    known->second.place = next_place_++;
+    order_.emplace_hint(order_.end(), known->second.place, known->first);
 }
 
 FilledLine PartialLines::store(std::uint64_t line, std::uint32_t sectors, const LineBytes& bytes) {
     const auto [known, first] = partial_.try_emplace(line);
-    if (first) known->second.place = order_.insert(order_.end(), line);
+    if (first) put_last(known);
     known->second.stored += static_cast<std::uint32_t>(std::popcount(sectors));
     if (add(known, sectors, bytes)) return {};
-    return static_cast<double>(partial_.size()) <= lines_ ? FilledLine{} : take(order_.front());
+    return static_cast<double>(partial_.size()) <= lines_ ? FilledLine{} : take(order_.begin()->second);
 }
 
 void PartialLines::join(std::uint64_t line, std::uint32_t sectors, const LineBytes& bytes) {

@@ -8,7 +8,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <list>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -116,15 +116,18 @@ private:
     struct Partial {
         std::uint32_t sectors = 0, stored = 0;
         LineBytes bytes;
-        std::list<std::uint64_t>::iterator place;
+        std::uint64_t place = 0;  ///< in `order_`
     };
     using Known = std::unordered_map<std::uint64_t, Partial>::iterator;
     /// Whether all sectors of the line that stores have reached are whole now. Nothing is kept of it then.
     bool add(Known known, std::uint32_t sectors, const LineBytes& bytes);
+    /// Makes the line the one that was written last.
+    void put_last(Known known);
 
     double lines_;
     std::unordered_map<std::uint64_t, Partial> partial_;  ///< by line
-    std::list<std::uint64_t> order_;                      ///< the one written last at the end
+    std::map<std::uint64_t, std::uint64_t> order_;        ///< lines, the one written last at the end
+    std::uint64_t next_place_ = 0;
 };
 
 }  // namespace gputomo::costs

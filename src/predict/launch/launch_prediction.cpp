@@ -108,8 +108,9 @@ private:
         shares.active_at_end = std::ceil(left / of_sm);
         const auto last = last_blocks(before, static_cast<std::size_t>(of_sm));
         const auto longer = [&] {
-            return replay_sm(profile_, rates_, shares, std::span(first).first(wave), last).cycles -
-                   replay_sm(profile_, rates_, shares, std::span(first).first(wave)).cycles;
+            const auto both =
+                replay_whole_and_first(profile_, rates_, shares, std::span(first).first(wave), last, wave);
+            return both.whole.cycles - both.first.cycles;
         };
         last_wave_ = longer();
         for (SmResult& result : results_)  // what is busy in the mean over all SMs
@@ -236,25 +237,30 @@ private:
             shares.stands_from = blocks.size() / 2;
             shares.stands_for = (recorded / 2 + sm_blocks) / 2;
         }
-        result.replayed = replay_sm(profile_, rates_, shares, blocks);
-        result.cycles = of_all(result.replayed, blocks, shares, sm_blocks);
+        result.cycles = cycles_of(blocks, shares, sm_blocks, result.replayed);
         shares.contention = false;
-        result.latency = of_all(replay_sm(profile_, rates_, shares, blocks), blocks, shares, sm_blocks);
+        Timeline alone;
+        result.latency = cycles_of(blocks, shares, sm_blocks, alone);
         to_.replayed_blocks += blocks.size();
         return result;
     }
 
-    /// Cycles of all blocks of an SM. Each that was not recorded takes as long as a recorded one of the second half,
-    /// and at least as long as it keeps anything busy. The second half takes from the end of the first half's last wave
-    /// to that of its own. Half a wave runs with fewer warps than the SM holds, and does not tell how long its other
-    /// half takes. Where fewer than two waves were recorded, the others take as long as the recorded ones in the mean.
-    double of_all(const Timeline& all, std::span<const launch::BlockTrace> blocks, const Shares& shares,
-                  double sm_blocks) const {
+    /// Replays the recorded blocks of an SM into `all`, and returns the cycles of all of its blocks. Each that was not
+    /// recorded takes as long as a recorded one of the second half, and at least as long as it keeps anything busy. The
+    /// second half takes from the end of the first half's last wave to that of its own. Half a wave runs with fewer warps
+    /// than the SM holds, and does not tell how long its other half takes. Where fewer than two waves were recorded, the
+    /// others take as long as the recorded ones in the mean.
+    double cycles_of(std::span<const launch::BlockTrace> blocks, const Shares& shares, double sm_blocks,
+                     Timeline& all) const {
         const std::size_t half = blocks.size() / 2;
         const auto recorded = static_cast<double>(blocks.size());
-        if (sm_blocks <= recorded) return all.cycles;
-        if (half < profile_.resident_blocks) return all.cycles * sm_blocks / recorded;
-        const Timeline first = replay_sm(profile_, rates_, shares, blocks.first(half));
+        if (sm_blocks <= recorded || half < profile_.resident_blocks) {
+            all = replay_sm(profile_, rates_, shares, blocks);
+            return sm_blocks <= recorded ? all.cycles : all.cycles * sm_blocks / recorded;
+        }
+        auto both = replay_whole_and_first(profile_, rates_, shares, blocks, {}, half);
+        all = std::move(both.whole);
+        const Timeline& first = both.first;
         double each =
             std::max(0.0, last_wave_ends(all) - last_wave_ends(first)) / (recorded - static_cast<double>(half));
         for (const auto& [name, busy] : all.busy) {

@@ -27,8 +27,8 @@ costs::LineBytes written_by(const launch::TouchedLine& store) {
 
 SmMemory::SmMemory(const SmRates& rates, const Shares& shares, double partial_store, Timeline& timeline)
     : rates_(rates),
-      shares_(shares),
-      timeline_(timeline),
+      shares_(&shares),
+      timeline_(&timeline),
       partial_store_(partial_store),
       scale_(shares.contention ? 1 : 0),
       l1_(rates.l1_bytes / launch::kTouchedSectorBytes),
@@ -56,7 +56,7 @@ double SmMemory::translation(const launch::TouchedLine& line, double now) {
             break;
         }
         if (rates_.tlbs[level].known) break;
-        if (rates_.tlbs[level].of_sm || shares_.active_sms <= 1 || now <= translated_)
+        if (rates_.tlbs[level].of_sm || shares_->active_sms <= 1 || now <= translated_)
             waits += rates_.tlbs[level].penalty;
     }
     if (translated_ == kNotYet) translated_ = now + waits;
@@ -81,13 +81,13 @@ Arrival SmMemory::load(const launch::WarpAccess& access, const SharedLine& share
     std::uint32_t missing = 0;
     for (std::uint32_t sectors = line.sectors; sectors != 0; sectors &= sectors - 1) {
         const auto sector = static_cast<std::uint32_t>(std::countr_zero(sectors));
-        timeline_.l1_bytes += launch::kTouchedSectorBytes;
+        timeline_->l1_bytes += launch::kTouchedSectorBytes;
         const double* const arrival = access.skips_near ? nullptr : l1_.find(sector_number(line, sector));
         if (arrival == nullptr) {
             missing |= 1U << sector;
             continue;
         }
-        timeline_.l1_hit_bytes += launch::kTouchedSectorBytes;
+        timeline_->l1_hit_bytes += launch::kTouchedSectorBytes;
         if (*arrival > now) done.wait_for(on_the_way(granule_of(sector_number(line, sector)), *arrival, now, lag));
     }
     if (missing == 0) return done;
@@ -100,8 +100,9 @@ Arrival SmMemory::load(const launch::WarpAccess& access, const SharedLine& share
 }
 
 Arrival SmMemory::on_the_way(std::uint64_t granule, double arrival, double now, double lag) const {
-    const auto known = later_for_twin_.find(granule);
-    const double later = known == later_for_twin_.end() ? lag : known->second;
+    const std::size_t place = seen_.find(granule);
+    const bool known = place != NumberSet::kNone && later_for_twin_[place] != kNotYet;
+    const double later = known ? later_for_twin_[place] : lag;
     return {arrival, std::max(arrival + later, now + lag)};
 }
 
@@ -111,14 +112,14 @@ double SmMemory::through(Server& port, GpuServer& share, const Bandwidth& bandwi
                          double weight) const {
     double start = now;
     if (bandwidth.sm > 0) start = port.take(start, bytes / bandwidth.sm * scale_);
-    if (bandwidth.gpu > 0) start = at_share(share, start, weight * bytes * shares_.active_sms / bandwidth.gpu);
+    if (bandwidth.gpu > 0) start = at_share(share, start, weight * bytes * shares_->active_sms / bandwidth.gpu);
     return start;
 }
 
 Arrival SmMemory::load_missing(const SharedLine& shared, std::uint32_t missing, std::uint32_t prefetched, double now,
                                double lag) {
     const double bytes = bytes_of(missing);
-    timeline_.l2_read_bytes += bytes;
+    timeline_->l2_read_bytes += bytes;
     const Granules granules = granules_of(shared.line, missing);
     // Loads of a GPC's SMs for one line are one request.
     const double merged = std::min(rates_.merged_loads, shared.sharers);
@@ -126,7 +127,7 @@ Arrival SmMemory::load_missing(const SharedLine& shared, std::uint32_t missing, 
     const double weight = static_cast<double>(granules.count) * rates_.l2_granule / bytes / merged;
     double start = through(loads_, load_share_, rates_.loads, bytes, now, weight);
     if (rates_.gpc_loads > 0)
-        start = at_share(gpc_share_, start, bytes * shares_.gpc_sms / merged / rates_.gpc_loads, shares_.gpc_sms);
+        start = at_share(gpc_share_, start, bytes * shares_->gpc_sms / merged / rates_.gpc_loads, shares_->gpc_sms);
     return from_l2(granules, start, lag, prefetched);
 }
 
@@ -191,14 +192,16 @@ double SmMemory::streamed_of(std::uint64_t granule, std::size_t missing) {
 /// SMs that run the same code request a common granule at about the same time. One of them fetches it from DRAM,
 /// and all wait for it. This SM therefore books only its share of the fetch.
 Arrival SmMemory::fetch(std::uint64_t granule, double streamed, double now, double lag) {
-    const bool again = !seen_.insert(granule);
+    const std::size_t place = seen_.place(granule);
+    const bool again = place < later_for_twin_.size();
+    if (!again) later_for_twin_.push_back(kNotYet);
     const Arrival hit{now + rates_.l2_latency, now + rates_.l2_latency + lag};
-    if (!again && shares_.content != nullptr && shares_.content->holds(granule, rates_.l2_granule)) return hit;
-    const double share = again ? 1 : shares_.first_of_gpu;
+    if (!again && shares_->content != nullptr && shares_->content->holds(granule, rates_.l2_granule)) return hit;
+    const double share = again ? 1 : shares_->first_of_gpu;
     const double bytes = share * rates_.l2_granule;
-    timeline_.dram_read_bytes += bytes;
-    to_dram(bytes * shares_.displaced, shares_.write_cost, now);
-    const double all = share * streamed * shares_.active_sms;
+    timeline_->dram_read_bytes += bytes;
+    to_dram(bytes * shares_->displaced, shares_->write_cost, now);
+    const double all = share * streamed * shares_->active_sms;
     const double queued = at_share(dram_, now, all / rates_.memory_bandwidth);
     const auto address = granule * static_cast<std::uint64_t>(rates_.l2_granule);
     const double start = std::max(queued, now + load_.wait(now) * scale_);
@@ -221,7 +224,7 @@ Arrival SmMemory::fetch(std::uint64_t granule, double streamed, double now, doub
     arrival.twin += passes;
     arrival.own = std::max(arrival.own, hit.own);
     arrival.twin = std::max(arrival.twin, hit.twin);
-    if (share < 1) later_for_twin_[granule] = arrival.twin - arrival.own;
+    if (share < 1) later_for_twin_[place] = arrival.twin - arrival.own;
     return arrival;
 }
 
@@ -240,7 +243,7 @@ Arrival SmMemory::from_memory(std::uint64_t address, double now, double latency,
 
 double SmMemory::through_fabric(double bytes, double now) {
     if (rates_.l2_fabric == 0 || scale_ == 0) return now;
-    return at_share(fabric_share_, now, bytes * shares_.active_sms / rates_.l2_fabric);
+    return at_share(fabric_share_, now, bytes * shares_->active_sms / rates_.l2_fabric);
 }
 
 double SmMemory::store(const launch::TouchedLine& line, double now) {
@@ -251,7 +254,7 @@ double SmMemory::store(const launch::TouchedLine& line, double now) {
     if (sectors != line.sectors) partial_lines_.join(line.line, line.sectors & ~sectors, written_by(line));
     if (sectors == 0) return now;
     const double bytes = bytes_of(sectors);
-    timeline_.l2_written_bytes += bytes;
+    timeline_->l2_written_bytes += bytes;
     const bool joins = global && scale_ > 0 && waiting_stores_.has(line.line, now);
     const double taken = costs::stored_bytes(rates_.partial_stores, partial_store_, {bytes, line.partial, joins});
     const double sent = through(stores_, store_share_, rates_.stores, bytes, now, taken / bytes);
@@ -279,14 +282,14 @@ void SmMemory::fill_partial(const launch::TouchedLine& line, std::uint32_t secto
     // beside as many bytes that are read.
     const double bytes = bytes_of(filled.sectors);
     const double stored = static_cast<double>(filled.stored) * launch::kTouchedSectorBytes;
-    const double booked = std::min(bytes, stored * shares_.written_back);
-    timeline_.dram_read_bytes += bytes;
-    timeline_.dram_written_bytes += bytes - booked;
+    const double booked = std::min(bytes, stored * shares_->written_back);
+    timeline_->dram_read_bytes += bytes;
+    timeline_->dram_written_bytes += bytes - booked;
     const double streamed = filling_writes_.write(filled.address(), bytes) + bytes * (rates_.write_cost - 1) -
-                            booked * (shares_.scattered + shares_.write_cost - 1);
+                            booked * (shares_->scattered + shares_->write_cost - 1);
     const double read = filling_reads_.read(filled.address(), bytes);
-    (void)at_share(dram_, now, read * shares_.active_sms / rates_.memory_bandwidth);
-    write_for(std::max(0.0, streamed) * shares_.active_sms / rates_.memory_bandwidth, now);
+    (void)at_share(dram_, now, read * shares_->active_sms / rates_.memory_bandwidth);
+    write_for(std::max(0.0, streamed) * shares_->active_sms / rates_.memory_bandwidth, now);
     stores_passed_ = std::max(stores_passed_, dram_.served_until());
 }
 
@@ -311,14 +314,14 @@ double SmMemory::behind_fill(const launch::TouchedLine& line, double now) {
         if (const double* const arrival = l2_.find(granule)) there = std::max(there, *arrival - rates_.l2_latency);
     if (there <= start) return start;
     const auto parts = static_cast<double>(rates_.atomic_units->count());
-    (void)filling_.take(start, (there - start) * shares_.active_sms / parts);
+    (void)filling_.take(start, (there - start) * shares_->active_sms / parts);
     return start;
 }
 
 double SmMemory::atomic(const launch::WarpAccess& access, const launch::TouchedLine& line, double now) {
     const double bytes = bytes_of(line.sectors);
-    if (!line.again) timeline_.l2_atomic_bytes += bytes;
-    if (shares_.atomics != nullptr) return at_unit(access, line, now);
+    if (!line.again) timeline_->l2_atomic_bytes += bytes;
+    if (shares_->atomics != nullptr) return at_unit(access, line, now);
     const double start = through(atomics_, atomic_share_, rates_.atomics, bytes, now);
     write_back(bytes, start);
     return from_l2(granules_of(line, line.sectors), start, 0).own;
@@ -328,9 +331,9 @@ double SmMemory::atomic(const launch::WarpAccess& access, const launch::TouchedL
 void SmMemory::occupy_units(double cycles, double now) {
     constexpr double kLot = 8;  // cycles of the busiest unit; larger lots would delay requests by as much
     pending_atomics_ += cycles;
-    if (pending_atomics_ * shares_.atomic_shares.largest < kLot) return;
+    if (pending_atomics_ * shares_->atomic_shares.largest < kLot) return;
     for (std::size_t unit = 0; unit < atomic_units_.size(); ++unit)
-        (void)atomic_units_[unit].take(now, shares_.atomic_shares.parts[unit] * pending_atomics_);
+        (void)atomic_units_[unit].take(now, shares_->atomic_shares.parts[unit] * pending_atomics_);
     pending_atomics_ = 0;
 }
 
@@ -347,9 +350,9 @@ double SmMemory::at_unit(const launch::WarpAccess& access, const launch::Touched
             atomic_sectors_in_flight_ -= atomics_in_flight_.top().second;
         }
     atomics_left_ = std::max(atomics_left_, sent);
-    const std::size_t unit = shares_.atomics->unit_of(line);
-    const double own = shares_.atomics->cycles(line, access.atomic_class);
-    occupy_units(own * shares_.atomic_shares.others * scale_, sent);
+    const std::size_t unit = shares_->atomics->unit_of(line);
+    const double own = shares_->atomics->cycles(line, access.atomic_class);
+    occupy_units(own * shares_->atomic_shares.others * scale_, sent);
     const double start = atomic_units_[unit].take(sent, own * scale_);
     // The line is fetched while its unit still serves others.
     if (!line.again) write_back(bytes, sent);
@@ -366,13 +369,13 @@ double SmMemory::atomics_end() const {
 }
 
 void SmMemory::write_back(double bytes, double now) {
-    to_dram(bytes * shares_.written_back, shares_.scattered + shares_.write_cost - 1, now);
-    to_dram(bytes * shares_.stored_once * shares_.displaced, shares_.write_cost, now);
+    to_dram(bytes * shares_->written_back, shares_->scattered + shares_->write_cost - 1, now);
+    to_dram(bytes * shares_->stored_once * shares_->displaced, shares_->write_cost, now);
 }
 
 void SmMemory::to_dram(double written, double cost, double now) {
-    timeline_.dram_written_bytes += written;
-    write_for(written * cost * shares_.active_sms / rates_.memory_bandwidth, now);
+    timeline_->dram_written_bytes += written;
+    write_for(written * cost * shares_->active_sms / rates_.memory_bandwidth, now);
 }
 
 void SmMemory::write_for(double cycles, double now) {
@@ -391,21 +394,21 @@ void SmMemory::fill_busy(BusyCycles& busy) const {
     double most = 0;
     for (const Server& unit : atomic_units_) most = std::max(most, unit.busy);
     if (most == 0) return;
-    auto& contended = busy[shares_.atomics->is_one_sector() ? kOneSector
-                           : shares_.atomics->is_uneven()   ? kFewSectors
+    auto& contended = busy[shares_->atomics->is_one_sector() ? kOneSector
+                           : shares_->atomics->is_uneven()   ? kFewSectors
                                                             : kL2Atomics];
     contended = std::max(contended, most);
 }
 
 Utilisation SmMemory::used() const {
-    const double read = timeline_.dram_read_bytes, written = timeline_.dram_written_bytes;
+    const double read = timeline_->dram_read_bytes, written = timeline_->dram_written_bytes;
     double atomics = 0;
     for (const Server& unit : atomic_units_) atomics += unit.busy / static_cast<double>(atomic_units_.size());
     return {.l1 = std::max({loads_.busy, stores_.busy, atomics_.busy}),
             .l2 = std::max(
                 {load_share_.busy(), gpc_share_.busy(), store_share_.busy(), fabric_share_.busy(), atomic_share_.busy(),
                  atomics}),
-            .dram = shares_.active_sms * (read + written) / rates_.memory_peak};
+            .dram = shares_->active_sms * (read + written) / rates_.memory_peak};
 }
 
 }  // namespace gputomo::predict

@@ -36,6 +36,12 @@ public:
     /// Adds the bytes that it moves to `timeline`.
     SmMemory(const SmRates& rates, const Shares& shares, double partial_store, Timeline& timeline);
 
+    /// After it was copied: refers to what belongs to the copy.
+    void belong_to(const Shares& shares, Timeline& timeline) {
+        shares_ = &shares;
+        timeline_ = &timeline;
+    }
+
     /// When a line of an access that leaves the SM at `now` is done. `twin` is that of the warp.
     double served(const launch::WarpAccess& access, const SharedLine& shared, double now, Twin& twin);
     /// From now on, blocks of earlier waves have run on all SMs, which are `apart` cycles out of step.
@@ -44,7 +50,7 @@ public:
         apart_ = apart;
     }
     /// Who else starts and ends a block when this SM does. The drift of memory.sm_spread counts for memory alone.
-    [[nodiscard]] Askers askers_for_blocks() const { return {.sms = shares_.active_sms, .apart = apart_}; }
+    [[nodiscard]] Askers askers_for_blocks() const { return {.sms = shares_->active_sms, .apart = apart_}; }
     /// When the last store has left the SM and has passed through the L2.
     [[nodiscard]] double stores_end() const {
         return std::max({stores_.free, store_share_.served_until(), stores_passed_});
@@ -69,11 +75,11 @@ private:
     }
     /// When a bandwidth that `sms` SMs share serves this SM's part of a request. `cycles` are for all of them.
     double at_share(GpuServer& share, double now, double cycles, double sms) const {
-        const double apart = std::max(apart_, rates_.sm_spread * (now - shares_.first_start));
-        return share.take(now, cycles * scale_, {.sms = sms, .apart = apart, .slower = shares_.slowest});
+        const double apart = std::max(apart_, rates_.sm_spread * (now - shares_->first_start));
+        return share.take(now, cycles * scale_, {.sms = sms, .apart = apart, .slower = shares_->slowest});
     }
     double at_share(GpuServer& share, double now, double cycles) const {
-        return at_share(share, now, cycles, shares_.active_sms);
+        return at_share(share, now, cycles, shares_->active_sms);
     }
     double through(Server& port, GpuServer& share, const Bandwidth& bandwidth, double bytes, double now,
                    double weight = 1) const;
@@ -120,8 +126,8 @@ private:
     double translation(const launch::TouchedLine& line, double now);
 
     const SmRates& rates_;
-    const Shares& shares_;
-    Timeline& timeline_;
+    const Shares* shares_;
+    Timeline* timeline_;
     double partial_store_;
     double scale_;  ///< of the cycles for which something is busy: 0 where nothing ever is
     RecentGranules l1_, l2_;
@@ -139,8 +145,8 @@ private:
     std::priority_queue<AtomicInFlight, std::vector<AtomicInFlight>, std::greater<>> atomics_in_flight_;
     double atomic_sectors_in_flight_ = 0, atomics_left_ = 0;
     double pending_atomics_ = 0;  ///< cycles of all units that other SMs ask for and that are not booked yet
-    NumberSet seen_;
-    std::unordered_map<std::uint64_t, double> later_for_twin_;      ///< cycles, by granule that twins read, too
+    NumberSet seen_;                      ///< granules
+    std::vector<double> later_for_twin_;  ///< by place in `seen_`: cycles; kNotYet where twins do not read it, too
     std::vector<std::unordered_map<std::uint64_t, double>> pages_;  ///< by TLB: when each entry is there
     static constexpr double kNotYet = std::numeric_limits<double>::max();
     double translated_ = kNotYet;  ///< when the first access of the SM was translated

@@ -13,6 +13,8 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <queue>
 #include <utility>
@@ -60,21 +62,86 @@ public:
         timeline_.stalls = costs::StallRecord(std::move(kinds));
     }
 
-    Timeline run(std::span<const launch::BlockTrace> blocks, std::span<const launch::BlockTrace* const> last) {
+    Replay(const Replay& other) = default;
+    Replay& operator=(const Replay&) = delete;
+
+    /// Starts the blocks that begin at once. run() goes on from there.
+    void begin(std::span<const launch::BlockTrace> blocks, std::span<const launch::BlockTrace* const> last) {
         first_last_ = blocks.size();
         blocks_.resize(blocks.size() + last.size());
         for (std::size_t i = 0; i < blocks.size(); ++i) blocks_[i].trace = &blocks[i];
         for (std::size_t i = 0; i < last.size(); ++i) blocks_[blocks.size() + i].trace = last[i];
+        reserve_warps();
+        while (next_block_ < std::min(resident_, blocks_.size())) start_block(0);
+    }
+
+    Timeline run() {
+        while (goes_on()) issue_next();
+        return finish();
+    }
+
+    /// Like run(). Also returns the replay without the blocks behind the first ones, from just before it would differ;
+    /// nullptr where it differed before that was seen.
+    std::pair<Timeline, std::unique_ptr<Replay>> run_and_branch(std::size_t first) {
+        std::unique_ptr<Replay> branch;
+        // An end may start several blocks.
+        const std::size_t before = std::min(kMostAtOnce, resident_ / 4);
+        branches_at_ = first;
+        differs_ = next_block_ > first;
+        while (goes_on()) {
+            if (!branch && next_block_ + before >= first && may_end_block()) {
+                if (differs_) break;
+                branch = std::make_unique<Replay>(*this);
+                branch->leave_out_from(first);
+            }
+            issue_next();
+        }
+        while (goes_on()) issue_next();
+        return {finish(), std::move(branch)};
+    }
+
+private:
+    using Next = std::pair<double, std::uint32_t>;
+
+    void reserve_warps() {
         std::size_t warps = 0;
         for (const ReplayedBlock& block : blocks_) warps += block.trace->warps.size();
         warps_.reserve(warps);  // A warp that is being looked at may let another block begin.
-        while (next_block_ < std::min(resident_, blocks_.size())) start_block(0);
-        while (running_ > 0) {
-            while (queue_.empty() && !preferred_ && running_ > 0) release_stuck();
-            if (queue_.empty() && !preferred_) break;
-            const auto [now, index] = next();
-            issue(index, now);
-        }
+    }
+
+    /// In a copy: blocks from this one on do not run.
+    void leave_out_from(std::size_t first) {
+        memory_.belong_to(shares_, timeline_);
+        branches_at_ = kNeverBranches;
+        blocks_.resize(first);
+        first_last_ = std::min(first_last_, first);
+        reserve_warps();
+    }
+
+    /// Whether any warp issues next.
+    bool goes_on() {
+        while (queue_.empty() && !preferred_ && running_ > 0) release_stuck();
+        return running_ > 0 && (!queue_.empty() || preferred_);
+    }
+
+    void issue_next() {
+        const auto [now, index] = next();
+        issue(index, now);
+    }
+
+    /// Whether the next instruction may be the last one of a block.
+    [[nodiscard]] bool may_end_block() const {
+        const ReplayedWarp& warp = warps_[preferred_ ? preferred_->second : queue_.top().second];
+        return warp.next + 1 == warp.events->size();
+    }
+
+    /// Whether a block is left. A replay without the blocks from `branches_at_` on would say no from there on.
+    [[nodiscard]] bool has_more() {
+        differs_ = differs_ || next_block_ >= branches_at_;
+        return next_block_ < blocks_.size();
+    }
+
+    Timeline finish() {
         // Stores and atomics that left the SM have to arrive, and lines that were displaced in the L2 have to leave it.
         timeline_.cycles = std::max({timeline_.cycles, scale_ * memory_.stores_end(), scale_ * memory_.atomics_end(),
                                      scale_ * memory_.shares_end()});
@@ -85,9 +152,6 @@ public:
         fill_used();
         return std::move(timeline_);
     }
-
-private:
-    using Next = std::pair<double, std::uint32_t>;
 
     void start_block(double now) {
         look_for_interruption();
@@ -139,7 +203,7 @@ private:
             if (timeline_.blocks.size() < costs::kMostSpans)
                 timeline_.blocks.push_back({.block = block.trace->block, .start = block.start, .end = now});
             (void)costs::end_block(
-                room_, now, [&] { return next_block_ < blocks_.size(); }, [&](double end) { return count_end(end); },
+                room_, now, [&] { return has_more(); }, [&](double end) { return count_end(end); },
                 [&](double end) {
                     start_block(end + rates_.block_replacement);
                     return true;
@@ -587,13 +651,31 @@ private:
     std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;
     std::size_t next_block_ = 0, running_ = 0;
     std::size_t first_last_ = 0;  ///< number of the first of the last blocks
+
+    static constexpr std::size_t kNeverBranches = std::numeric_limits<std::size_t>::max();
+    /// Blocks that one end starts, in most launches. Where it starts more, the shorter replay begins anew.
+    static constexpr std::size_t kMostAtOnce = 2;
+    std::size_t branches_at_ = kNeverBranches;
+    bool differs_ = false;  ///< a replay without the blocks from there on has done something else
 };
 
 }  // namespace
 
 Timeline replay_sm(const launch::LaunchProfile& profile, const SmRates& rates, const Shares& shares,
-                   std::span<const launch::BlockTrace> blocks, std::span<const launch::BlockTrace* const> last) {
-    return Replay(profile, rates, shares).run(blocks, last);
+                   std::span<const launch::BlockTrace> blocks) {
+    Replay replay(profile, rates, shares);
+    replay.begin(blocks, {});
+    return replay.run();
+}
+
+WholeAndFirst replay_whole_and_first(const launch::LaunchProfile& profile, const SmRates& rates, const Shares& shares,
+                                     std::span<const launch::BlockTrace> blocks,
+                                     std::span<const launch::BlockTrace* const> last, std::size_t first) {
+    Replay replay(profile, rates, shares);
+    replay.begin(blocks, last);
+    auto [whole, branch] = replay.run_and_branch(first);
+    return {.whole = std::move(whole),
+            .first = branch ? branch->run() : replay_sm(profile, rates, shares, blocks.first(first))};
 }
 
 }  // namespace gputomo::predict

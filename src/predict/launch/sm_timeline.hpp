@@ -34,7 +34,7 @@ struct Shares {
     const AtomicLoad* atomics = nullptr;  ///< of the grid; nullptr: the description knows no units for atomics
     AtomicShares atomic_shares;           ///< where `atomics` are given
     const L2Content* content = nullptr;   ///< of the L2 when the launch begins; nullptr: nothing
-    double active_at_end = 1;             ///< active_sms while the last blocks run that replay_sm() is given
+    double active_at_end = 1;             ///< active_sms while the last blocks run that replay_whole_and_first() is given
     /// The first block that stands for later ones as well, and the number of the one in the middle of those.
     std::size_t stands_from = std::numeric_limits<std::size_t>::max();
     double stands_for = 0;
@@ -76,10 +76,21 @@ inline constexpr const char *kIssue = "issue slots", *kRegisterPorts = "register
                             *kFilling = "stores to lines that are being fetched", *kDram = "DRAM",
                             *kBlockStarts = "starts of blocks";
 
-/// Runs `blocks`, then the `last` ones, on one SM that holds as many of them at once as the profile says. A warp issues
-/// its instructions in order, as their stall counts and dependence barriers say.
+/// Runs `blocks` on one SM that holds as many of them at once as the profile says. A warp issues its instructions in
+/// order, as their stall counts and dependence barriers say.
 [[nodiscard]] Timeline replay_sm(const launch::LaunchProfile& profile, const SmRates& rates, const Shares& shares,
-                                 std::span<const launch::BlockTrace> blocks,
-                                 std::span<const launch::BlockTrace* const> last = {});
+                                 std::span<const launch::BlockTrace> blocks);
+
+/// Two replays that do the same until the first blocks have begun.
+struct WholeAndFirst {
+    Timeline whole;
+    Timeline first;  ///< of the first blocks alone
+};
+
+/// As replay_sm() of `blocks`, with the `last` blocks behind them, and of the first `first` of `blocks`. What both do is
+/// done once.
+[[nodiscard]] WholeAndFirst replay_whole_and_first(const launch::LaunchProfile& profile, const SmRates& rates,
+                                                   const Shares& shares, std::span<const launch::BlockTrace> blocks,
+                                                   std::span<const launch::BlockTrace* const> last, std::size_t first);
 
 }  // namespace gputomo::predict
