@@ -72,16 +72,20 @@ private:
     Py_buffer view_{};
 };
 
-std::function<void(std::span<std::byte>)> filler_of(const nb::object& content, std::uint64_t address) {
+/// Writes a part of a content.
+using FillPart = std::function<void(std::uint64_t, std::span<std::byte>)>;
+
+FillPart filler_of(const nb::object& content, std::uint64_t address) {
     if (content.is_none()) return {};
     if (nb::isinstance<nb::str>(content)) {
         const auto word = nb::cast<std::string>(content);
         if (word != "generated") throw InputError(fmt::format("content '{}': expected bytes or 'generated'", word));
-        return [address](std::span<std::byte> to) { capture::generate(address, to); };
+        return [address](std::uint64_t offset, std::span<std::byte> to) { capture::generate(address + offset, to); };
     }
-    return [held = std::make_shared<const Content>(content)](std::span<std::byte> to) {
+    return [held = std::make_shared<const Content>(content)](std::uint64_t offset, std::span<std::byte> to) {
         const auto from = held->bytes();
-        std::memcpy(to.data(), from.data(), std::min(from.size(), to.size()));
+        if (offset >= from.size()) return;
+        std::memcpy(to.data(), from.data() + offset, std::min<std::size_t>(from.size() - offset, to.size()));
     };
 }
 
@@ -111,11 +115,15 @@ HeldLaunch launch_of(nb::bytes code, const std::string& kernel, const std::strin
     }
     std::uint64_t generated = 0;  // different buffers have different contents
     for (const auto& [name, bytes, address, content] : buffers) {
+        const FillPart part = filler_of(content, generated);
+        std::function<void(std::span<std::byte>)> whole;
+        if (part) whole = [part](std::span<std::byte> to) { part(0, to); };
         launch.buffers.push_back({.name = name,
                                   .bytes = bytes,
                                   .address = address,
                                   .variable = {},
-                                  .fill = filler_of(content, generated),
+                                  .fill = std::move(whole),
+                                  .fill_part = part,
                                   .made_up = content.is_none() || nb::isinstance<nb::str>(content)});
         generated += bytes;
     }

@@ -58,7 +58,10 @@ void PreparedLaunch::place(const Buffer& buffer) {
     }
     if (buffer.address) memory_.allocate_at(*buffer.address, buffer.bytes);
     buffers_.push_back({buffer.address ? *buffer.address : memory_.allocate(buffer.bytes), buffer.bytes});
-    if (buffer.fill) buffer.fill({bytes_of(buffers_.back()), static_cast<std::size_t>(buffer.bytes)});
+    if (buffer.fill_part)
+        memory_.fill_when_reached(buffers_.back().address, buffer.fill_part);
+    else if (buffer.fill)
+        buffer.fill({bytes_of(buffers_.back()), static_cast<std::size_t>(buffer.bytes)});
 }
 
 void PreparedLaunch::place_section(const sass::Cubin::Section& section, std::optional<std::uint64_t> address) {

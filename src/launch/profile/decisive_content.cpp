@@ -102,6 +102,7 @@ Launch with_other_content(const Launch& launch) {
     std::uint64_t from = 0;
     for (Buffer& buffer : other.buffers) {
         if (!buffer.made_up) continue;
+        buffer.fill_part = {};
         if (buffer.fill)
             buffer.fill = {};
         else

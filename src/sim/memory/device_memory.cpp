@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdlib>
 #include <iterator>
+#include <utility>
 
 namespace gputomo::sim {
 namespace {
@@ -29,6 +30,22 @@ std::shared_ptr<std::byte> zeroed(std::uint64_t bytes) {
 }
 
 }  // namespace
+
+DeviceMemory::Unfilled::Unfilled(FillPart fill, std::uint64_t bytes)
+    : fill_(std::move(fill)), bytes_(bytes), unfilled_((bytes + kPage - 1) / kPage, true) {}
+
+void DeviceMemory::Unfilled::fill(std::byte* memory, std::uint64_t page) {
+    const std::uint64_t begin = page * kPage;
+    fill_(begin, {memory + begin, static_cast<std::size_t>(std::min(kPage, bytes_ - begin))});
+    unfilled_[page] = false;
+}
+
+void DeviceMemory::fill_when_reached(std::uint64_t address, FillPart fill) {
+    const auto found = ranges_.find(address);
+    if (found == ranges_.end())
+        throw DeviceError(fmt::format("fill: {:#x} is no allocation; expected the first address of one", address));
+    found->second.unfilled = std::make_shared<Unfilled>(std::move(fill), found->second.backed);
+}
 
 void DeviceMemory::back(Range& range) {
     if (range.backed == 0) throw DeviceError("allocate: 0 bytes were asked for; expected at least 1");
@@ -63,7 +80,7 @@ std::uint64_t DeviceMemory::end_of_overlap(std::uint64_t address, std::uint64_t 
 void DeviceMemory::allocate_at(std::uint64_t address, std::uint64_t bytes) {
     if (address > ~std::uint64_t{0} - bytes || end_of_overlap(address, bytes) != 0)
         throw DeviceError(fmt::format("allocate: {} bytes at {:#x}; expected a place that is free", bytes, address));
-    Range range{bytes, bytes, bytes, 0, nullptr};
+    Range range{.size = bytes, .stride = bytes, .backed = bytes};
     back(range);
     range.physical = fixed_place(address, bytes);
     ranges_.emplace(address, std::move(range));
@@ -85,11 +102,11 @@ std::uint64_t DeviceMemory::fixed_place(std::uint64_t address, std::uint64_t byt
 std::uint64_t DeviceMemory::allocate(std::uint64_t bytes) {
     const auto alignment =
         std::clamp(std::bit_ceil(std::max<std::uint64_t>(bytes, 1)), kSmallestAlignment, kLargestAlignment);
-    return add({bytes, bytes, bytes, 0, nullptr}, alignment);
+    return add({.size = bytes, .stride = bytes, .backed = bytes}, alignment);
 }
 
 std::uint64_t DeviceMemory::map_aliased(std::uint64_t physical_bytes, std::uint64_t stride, std::uint64_t window) {
-    return add({window, stride, physical_bytes, 0, nullptr}, kLargestAlignment);
+    return add({.size = window, .stride = stride, .backed = physical_bytes}, kLargestAlignment);
 }
 
 void DeviceMemory::free(std::uint64_t address) noexcept {
@@ -119,7 +136,9 @@ std::byte* DeviceMemory::resolve(std::uint64_t address, std::uint64_t bytes) con
     if (offset + bytes > found.range->size) return nullptr;
     const std::uint64_t inside = found.range->stride == found.range->size ? offset : offset % found.range->stride;
     if (inside + bytes > found.range->backed) return nullptr;
-    return found.range->bytes.get() + inside;
+    std::byte* const memory = found.range->bytes.get();
+    if (found.range->unfilled && bytes > 0) found.range->unfilled->reach(memory, inside, bytes);
+    return memory + inside;
 }
 
 bool DeviceMemory::is_plain(std::uint64_t address) const {

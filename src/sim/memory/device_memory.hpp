@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,10 @@ public:
     void allocate_at(std::uint64_t address, std::uint64_t bytes);
     /// Maps one physical allocation at window / stride places (device::Device::map_aliased).
     std::uint64_t map_aliased(std::uint64_t physical_bytes, std::uint64_t stride, std::uint64_t window);
+    /// Writes a part of an allocation: the bytes from an offset on, as many as it is given.
+    using FillPart = std::function<void(std::uint64_t, std::span<std::byte>)>;
+    /// Writes the content of the allocation at this address page by page, when resolve() first names bytes of a page.
+    void fill_when_reached(std::uint64_t address, FillPart fill);
     /// Unknown addresses are ignored, as a destructor needs.
     void free(std::uint64_t address) noexcept;
 
@@ -37,12 +43,32 @@ public:
     [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint64_t>> allocations() const;
 
 private:
+    /// Pages that were not reached yet.
+    class Unfilled {
+    public:
+        Unfilled(FillPart fill, std::uint64_t bytes);
+        /// Fills the pages that hold these bytes, of an allocation that lies at `memory`.
+        void reach(std::byte* memory, std::uint64_t offset, std::uint64_t bytes) {
+            for (std::uint64_t page = offset / kPage; page <= (offset + bytes - 1) / kPage; ++page)
+                if (unfilled_[page]) fill(memory, page);
+        }
+
+    private:
+        /// Smaller pages take more time to look up, larger ones to fill.
+        static constexpr std::uint64_t kPage = 4096;
+        void fill(std::byte* memory, std::uint64_t page);
+
+        FillPart fill_;
+        std::uint64_t bytes_;
+        std::vector<bool> unfilled_;
+    };
     struct Range {
         std::uint64_t size = 0;      ///< of the virtual window
         std::uint64_t stride = 0;    ///< distance of two images of the physical allocation
         std::uint64_t backed = 0;    ///< bytes of the physical allocation
         std::uint64_t physical = 0;  ///< physical address
         std::shared_ptr<std::byte> bytes;
+        std::shared_ptr<Unfilled> unfilled;  ///< nullptr: all is filled
     };
     struct Found {
         std::uint64_t base = 0;
