@@ -121,6 +121,7 @@ std::uint32_t UnknownValues::begin(Warp& warp, const Step& step, std::uint32_t l
     UnknownRegisters& unknown = *warp.unknown;
     registers_ = &unknown;
     touched_.clear();
+    at_ = kNowhere;
     unknown.read = unknown.writes_uniform = false;
     unknown.written.reset();
     unknown.written_predicates = 0;
@@ -140,6 +141,28 @@ std::uint32_t UnknownValues::begin(Warp& warp, const Step& step, std::uint32_t l
     return mask;
 }
 
+bool UnknownValues::leaves_out(Warp& warp, const Step& step, std::size_t at) {
+    UnknownRegisters& unknown = *warp.unknown;
+    if (bits_ || unknown.read || step.uniform || class_of(step) != sass::Class::compute ||
+        step.instruction.operation == sass::Operation::MATCH ||
+        step.instruction.form->facts->unit == sass::Unit::tensor)
+        return false;
+    sources_ = 0;
+    for (std::size_t i = 0; i < step.source_count; ++i)
+        if (step.source[i].kind == Source::Kind::reg && unknown.registers[step.source[i].reg]) sources_ |= 1U << i;
+    if (sources_ == 0) return false;
+    if (at >= effects_.size()) effects_.resize(at + 1);
+    const Effect& known = effects_[at];
+    if (known.sources != sources_) {
+        at_ = at;
+        return false;
+    }
+    unknown.read = true;
+    unknown.written = known.written;
+    unknown.written_predicates = known.written_predicates;
+    return true;
+}
+
 void UnknownValues::end(Warp& warp, const Step& step, std::uint32_t mask) {
     UnknownRegisters& unknown = *warp.unknown;
     const bool all_lanes = (mask & warp.lanes) == warp.lanes;
@@ -148,6 +171,8 @@ void UnknownValues::end(Warp& warp, const Step& step, std::uint32_t mask) {
     switch (class_of(step)) {
         case sass::Class::compute:
             if (unknown.read && step.instruction.operation == sass::Operation::MATCH) need_products(step, "the time");
+            if (at_ != kNowhere && unknown.read && !unknown.writes_uniform)
+                effects_[at_] = {sources_, unknown.written, unknown.written_predicates};
             break;
         case sass::Class::memory:
         case sass::Class::copy: results = finish_access(warp, step, mask); break;

@@ -74,6 +74,9 @@ public:
     /// Before an instruction. Returns the lanes that execute it: with an unknown guard all of the path, because their
     /// results count as unknown anyway. Throws NeedsProducts.
     [[nodiscard]] std::uint32_t begin(Warp& warp, const Step& step, std::uint32_t lanes, std::uint32_t mask);
+    /// After begin(): whether the instruction, which stands at this place in the code, can be left out. All that it
+    /// would write is unknown, as when it was executed before with the same unknown sources.
+    [[nodiscard]] bool leaves_out(Warp& warp, const Step& step, std::size_t at);
     /// After it. Throws NeedsProducts.
     void end(Warp& warp, const Step& step, std::uint32_t mask);
 
@@ -92,6 +95,13 @@ private:
         std::uint64_t offset = 0, bytes = 0;
     };
     static constexpr std::uint64_t kWord = 4;
+    static constexpr std::size_t kNowhere = ~std::size_t{0};
+    /// What an arithmetic instruction writes that has read something unknown.
+    struct Effect {
+        std::uint32_t sources = 0;  ///< those whose first register was unknown, as bits; 0: it was not executed yet
+        std::bitset<256> written;
+        std::uint8_t written_predicates = 0;
+    };
 
     void find_bits(const Warp& warp, const Step& step);
     void end_bits(UnknownRegisters& unknown, const Step& step, bool all_lanes) const;
@@ -108,6 +118,9 @@ private:
     UnknownRegisters* registers_ = nullptr;  ///< of the warp that executes
     std::vector<Touched> touched_;           ///< by the instruction
     std::vector<UnknownRegisters> of_warps_;
+    std::vector<Effect> effects_;    ///< by place in the code
+    std::size_t at_ = kNowhere;      ///< of the instruction whose effect end() notes
+    std::uint32_t sources_ = 0;      ///< of it that are unknown, as bits
 };
 
 }  // namespace gputomo::sim::machine_code

@@ -69,6 +69,14 @@ public:
     SharedMatrix(const Warp& warp, std::uint64_t descriptor, bool transposed)
         : shared_(warp.block->shared), matrix_(descriptor_of(descriptor)), transposed_(transposed) {}
 
+    /// Throws LaneFault where such a row lies outside of shared memory.
+    void check(std::uint32_t row) const {
+        if (!transposed_)
+            for (std::uint32_t part = 0; part < 2; ++part) (void)at(chunk_along_k(matrix_, row, part));
+        else
+            for (std::uint32_t k = 0; k < kDepth; ++k) (void)at(chunk_across_k(matrix_, row / 8, k));
+    }
+
     /// Row `row` of A or column `row` of B.
     [[nodiscard]] Words line(std::uint32_t row) const {
         Words words{};
@@ -78,7 +86,6 @@ public:
                             kChunkBytes);
             return words;
         }
-        constexpr std::uint32_t kDepth = 16;
         for (std::uint32_t k = 0; k < kDepth; ++k) {
             std::uint16_t element = 0;
             std::memcpy(&element, at(chunk_across_k(matrix_, row / 8, k)) + std::size_t{row % 8} * 2, sizeof element);
@@ -88,6 +95,8 @@ public:
     }
 
 private:
+    static constexpr std::uint32_t kDepth = 16;
+
     [[nodiscard]] const std::byte* at(std::uint32_t address) const {
         if (address + kChunkBytes > shared_.size())
             throw LaneFault(0, fmt::format("a matrix at {:#x} of shared memory, of which the block has {:#x} bytes,",
@@ -126,6 +135,16 @@ constexpr Place place_of(int lane, std::uint32_t group, int half) {
     return {static_cast<std::size_t>(lane / 4 + 8 * half), static_cast<std::size_t>(8 * group + lane % 4 * 2)};
 }
 
+/// The matrices of a product that is not computed have to lie in shared memory, too.
+void check_matrices(const Warp& warp, const Product& product, std::size_t uniform, std::uint32_t first) {
+    if (!product.a_in_registers) {
+        const SharedMatrix a(warp, descriptor_in(warp, uniform), product.transposes_a);
+        for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) a.check(first + row);
+    }
+    const SharedMatrix b(warp, descriptor_in(warp, uniform + 2), product.transposes_b);
+    for (std::uint32_t column = 0; column < product.columns; ++column) b.check(column);
+}
+
 void multiply_tiles(Warp& warp, const Step& step, std::uint32_t mask) {
     if (mask != kAllLanes)
         throw LaneFault(mask == 0 ? 0 : std::countr_zero(mask),
@@ -137,6 +156,10 @@ void multiply_tiles(Warp& warp, const Step& step, std::uint32_t mask) {
     const Product product = unpacked(step.mode);
     const std::size_t uniform = step.address.uniform;
     const std::uint32_t first = warp.number % kWarpsOfGroup * kRowsOfWarp;
+    if (warp.unknown != nullptr) {
+        check_matrices(warp, product, uniform, first);
+        return leave_unknown(warp, step, static_cast<int>(product.columns / (product.sum == Sum::f16 ? 4 : 2)));
+    }
     thread_local std::vector<Line> a(kRowsOfWarp), b;
     b.resize(product.columns);
     std::array<Words, kRowsOfWarp> rows{};
@@ -147,10 +170,6 @@ void multiply_tiles(Warp& warp, const Step& step, std::uint32_t mask) {
         for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) rows[row] = matrix.line(first + row);
     }
     const SharedMatrix matrix(warp, descriptor_in(warp, uniform + 2), product.transposes_b);
-    if (warp.unknown != nullptr) {
-        for (std::uint32_t column = 0; column < product.columns; ++column) (void)matrix.line(column);
-        return leave_unknown(warp, step, static_cast<int>(product.columns / (product.sum == Sum::f16 ? 4 : 2)));
-    }
     for (std::size_t row = 0; row < kRowsOfWarp; ++row) read_line(product.a, rows[row], product.negates_a, a[row]);
     for (std::uint32_t column = 0; column < product.columns; ++column)
         read_line(product.b, matrix.line(column), product.negates_b, b[column]);
