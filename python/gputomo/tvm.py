@@ -110,7 +110,10 @@ def _signature(source: str) -> tuple[str, list[str], int]:
 
 def _extents(body: Any) -> tuple[list[int], list[int]]:
     """Blocks and threads of the loops that are bound to them."""
-    visit = library("tvm.tirx.stmt_functor", "tvm", "gputomo.tvm").post_order_visit
+    # Up to TVM 0.26 a module of TVM walks through statements, later its foreign function interface.
+    visit = getattr(library("tvm_ffi", "tvm", "gputomo.tvm"), "structural_walk", None)
+    if visit is None:
+        visit = library("tvm.tirx.stmt_functor", "tvm", "gputomo.tvm").post_order_visit
     found: dict[str, int] = {}
 
     def look(node: Any) -> None:

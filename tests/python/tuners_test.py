@@ -155,7 +155,6 @@ def without_search_for_modules():
 
 @needs("tvm", "numpy")
 class Tvm(unittest.TestCase):
-    @unittest.skip("takes a minute, and was not seen to pass with TVM 0.27.0.post1")
     def test_cost_model_ranks_candidates(self):
         import tvm
         from tvm import te
