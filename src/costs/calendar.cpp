@@ -63,8 +63,7 @@ double Calendar::reserve(double now, double service) {
     if (long_services_) slot(number).used = start - static_cast<double>(number) * kSlot;
     double left = service;
     // Work longer than the calendar skips the slots that it fills completely.
-    if (const auto whole = static_cast<std::int64_t>(left / kSlot) - static_cast<std::int64_t>(most_);
-        whole > 0) {
+    if (const auto whole = static_cast<std::int64_t>(left / kSlot) - static_cast<std::int64_t>(most_); whole > 0) {
         number += whole;
         left -= static_cast<double>(whole) * kSlot;
         newest_ = std::max(newest_, number);

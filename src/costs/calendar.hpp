@@ -30,9 +30,9 @@ public:
 private:
     static constexpr std::uint32_t kNever = ~std::uint32_t{0};
     struct Slot {
-        double used = 0;                           ///< cycles
+        double used = 0;                ///< cycles
         std::uint32_t number = kNever;  ///< low bits of the slot number that `used` belongs to
-        std::uint32_t skip = 0;                    ///< of a full slot: distance to the next slot that may be open
+        std::uint32_t skip = 0;         ///< of a full slot: distance to the next slot that may be open
     };
     /// Valid until the next call.
     [[nodiscard]] Slot& slot(std::int64_t number);

@@ -26,8 +26,8 @@ struct Buffer {
     bool is_array = false;  ///< of a texture, at an address that no GPU has
     /// Writes the content to `bytes` bytes that are zero. Empty where they stay zero.
     std::function<void(std::span<std::byte>)> fill;
-    /// The same for the bytes from an offset on, as many as it is given, so that what no block reaches need not be
-    /// written. Empty where the content is written as a whole only.
+    /// Writes the part of the content that begins at an offset, so that what no block reaches need not be written.
+    /// Empty where the content is written as a whole only.
     std::function<void(std::uint64_t, std::span<std::byte>)> fill_part{};
     /// The content is not known: zeros or generated numbers stand in for it.
     bool made_up = false;

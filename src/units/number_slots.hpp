@@ -8,8 +8,8 @@
 
 namespace gputomo {
 
-/// Finds the places of numbers. It does not know the numbers: `number(place)` gives the one that was added with a place.
-/// Places are below `kNone`.
+/// Finds the places of numbers. It does not know the numbers: `number(place)` gives the one that was added with a
+/// place. Places are below `kNone`.
 class NumberSlots {
 public:
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};

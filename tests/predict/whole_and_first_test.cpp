@@ -40,8 +40,7 @@ TEST(WholeAndFirst, AreEqualToReplaysOfTheirOwn) {
                 kernel.profile.room.warps_give_back = warps_give_back;
                 Shares shares = kAlone;
                 shares.contention = contention;
-                const auto both =
-                    replay_whole_and_first(kernel.profile, rates(), shares, kernel.blocks, {}, first);
+                const auto both = replay_whole_and_first(kernel.profile, rates(), shares, kernel.blocks, {}, first);
                 expect_equal(both.whole, kernel.run(rates(), shares));
                 expect_equal(both.first, replay_sm(kernel.profile, rates(), shares,
                                                    std::span<const launch::BlockTrace>(kernel.blocks).first(first)));

@@ -36,8 +36,7 @@ TEST(DeviceMemory, HasTheContentThatIsFilledWhereItIsReached) {
     EXPECT_EQ(filled, once);
     // Across pages, to the last byte.
     const std::byte* const all = memory.resolve(address, kBytes);
-    for (std::uint64_t i = 0; i < kBytes; ++i)
-        ASSERT_EQ(all[i], i == 50'001 ? std::byte{99} : content_at(i)) << i;
+    for (std::uint64_t i = 0; i < kBytes; ++i) ASSERT_EQ(all[i], i == 50'001 ? std::byte{99} : content_at(i)) << i;
     EXPECT_EQ(filled, kBytes);
     EXPECT_EQ(memory.resolve(address, kBytes + 1), nullptr);
 }

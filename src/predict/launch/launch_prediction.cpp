@@ -247,9 +247,9 @@ private:
 
     /// Replays the recorded blocks of an SM into `all`, and returns the cycles of all of its blocks. Each that was not
     /// recorded takes as long as a recorded one of the second half, and at least as long as it keeps anything busy. The
-    /// second half takes from the end of the first half's last wave to that of its own. Half a wave runs with fewer warps
-    /// than the SM holds, and does not tell how long its other half takes. Where fewer than two waves were recorded, the
-    /// others take as long as the recorded ones in the mean.
+    /// second half takes from the end of the first half's last wave to that of its own. Half a wave runs with fewer
+    /// warps than the SM holds, and does not tell how long its other half takes. Where fewer than two waves were
+    /// recorded, the others take as long as the recorded ones in the mean.
     double cycles_of(std::span<const launch::BlockTrace> blocks, const Shares& shares, double sm_blocks,
                      Timeline& all) const {
         const std::size_t half = blocks.size() / 2;

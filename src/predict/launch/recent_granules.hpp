@@ -18,7 +18,8 @@ class RecentGranules {
     }
 
 public:
-    explicit RecentGranules(double capacity) : capacity_(static_cast<std::size_t>(std::min(std::max(0.0, capacity), kMost))) {}
+    explicit RecentGranules(double capacity)
+        : capacity_(static_cast<std::size_t>(std::min(std::max(0.0, capacity), kMost))) {}
 
     /// The arrival of a granule that is there, which becomes the most recent; nullptr if it is not. It is valid until
     /// the next insertion.

@@ -396,7 +396,7 @@ void SmMemory::fill_busy(BusyCycles& busy) const {
     if (most == 0) return;
     auto& contended = busy[shares_->atomics->is_one_sector() ? kOneSector
                            : shares_->atomics->is_uneven()   ? kFewSectors
-                                                            : kL2Atomics];
+                                                             : kL2Atomics];
     contended = std::max(contended, most);
 }
 
@@ -405,9 +405,8 @@ Utilisation SmMemory::used() const {
     double atomics = 0;
     for (const Server& unit : atomic_units_) atomics += unit.busy / static_cast<double>(atomic_units_.size());
     return {.l1 = std::max({loads_.busy, stores_.busy, atomics_.busy}),
-            .l2 = std::max(
-                {load_share_.busy(), gpc_share_.busy(), store_share_.busy(), fabric_share_.busy(), atomic_share_.busy(),
-                 atomics}),
+            .l2 = std::max({load_share_.busy(), gpc_share_.busy(), store_share_.busy(), fabric_share_.busy(),
+                            atomic_share_.busy(), atomics}),
             .dram = shares_->active_sms * (read + written) / rates_.memory_peak};
 }
 

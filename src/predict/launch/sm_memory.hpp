@@ -144,7 +144,7 @@ private:
     using AtomicInFlight = std::pair<double, double>;  ///< when it is performed, and its sectors
     std::priority_queue<AtomicInFlight, std::vector<AtomicInFlight>, std::greater<>> atomics_in_flight_;
     double atomic_sectors_in_flight_ = 0, atomics_left_ = 0;
-    double pending_atomics_ = 0;  ///< cycles of all units that other SMs ask for and that are not booked yet
+    double pending_atomics_ = 0;          ///< cycles of all units that other SMs ask for and that are not booked yet
     NumberSet seen_;                      ///< granules
     std::vector<double> later_for_twin_;  ///< by place in `seen_`: cycles; kNotYet where twins do not read it, too
     std::vector<std::unordered_map<std::uint64_t, double>> pages_;  ///< by TLB: when each entry is there

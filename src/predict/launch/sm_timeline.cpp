@@ -165,10 +165,9 @@ private:
         // All SMs start blocks in turn.
         const double interval = rates_.block_interval * shares_.active_sms;
         const bool first = next_block_ <= resident_;
-        const double start =
-            !rates_.counts_ends ? starts_.take(now, interval * scale_, memory_.askers_for_blocks())
-            : first             ? first_starts_.take(shares_.first_start, rates_.next_interval * scale_)
-                                : now;
+        const double start = !rates_.counts_ends ? starts_.take(now, interval * scale_, memory_.askers_for_blocks())
+                             : first ? first_starts_.take(shares_.first_start, rates_.next_interval * scale_)
+                                     : now;
         room_.start_block();
         block.running = block.trace->warps.size();
         block.count_phases();
@@ -642,8 +641,8 @@ private:
     double issued_ = 0;
     Server bulk_;                   ///< the unit of bulk copies
     std::array<Server, 4> stages_;  ///< by launch::Stage
-    Server first_starts_;  ///< of blocks on an empty GPU
-    GpuServer starts_{true};  ///< of blocks, or ends that count
+    Server first_starts_;           ///< of blocks on an empty GPU
+    GpuServer starts_{true};        ///< of blocks, or ends that count
     StepsApart steps_;
     std::vector<ReplayedBlock> blocks_;
     std::vector<ReplayedWarp> warps_;

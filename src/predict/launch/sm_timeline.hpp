@@ -30,11 +30,11 @@ struct Shares {
     double displaced = 0;     ///< bytes of earlier data that go to DRAM for each byte that the launch puts into the L2
     double write_cost = 1;    ///< time of a byte written to DRAM, relative to one that is read
     double scattered = 1;     ///< the same beside no reads, for bytes of the launch: more where lines are not whole
-    bool completed_reads = false;  ///< other SMs read the rest of a line at about the same time
+    bool completed_reads = false;         ///< other SMs read the rest of a line at about the same time
     const AtomicLoad* atomics = nullptr;  ///< of the grid; nullptr: the description knows no units for atomics
     AtomicShares atomic_shares;           ///< where `atomics` are given
     const L2Content* content = nullptr;   ///< of the L2 when the launch begins; nullptr: nothing
-    double active_at_end = 1;             ///< active_sms while the last blocks run that replay_whole_and_first() is given
+    double active_at_end = 1;  ///< active_sms while the last blocks run that replay_whole_and_first() is given
     /// The first block that stands for later ones as well, and the number of the one in the middle of those.
     std::size_t stands_from = std::numeric_limits<std::size_t>::max();
     double stands_for = 0;
@@ -87,8 +87,8 @@ struct WholeAndFirst {
     Timeline first;  ///< of the first blocks alone
 };
 
-/// As replay_sm() of `blocks`, with the `last` blocks behind them, and of the first `first` of `blocks`. What both do is
-/// done once.
+/// As replay_sm() of `blocks`, with the `last` blocks behind them, and of the first `first` of `blocks`. What both do
+/// is done once.
 [[nodiscard]] WholeAndFirst replay_whole_and_first(const launch::LaunchProfile& profile, const SmRates& rates,
                                                    const Shares& shares, std::span<const launch::BlockTrace> blocks,
                                                    std::span<const launch::BlockTrace* const> last, std::size_t first);

@@ -166,8 +166,7 @@ void BlockRun::execute(const Path& path) {
     if (mask == 0) return;
     try {
         // A uniform instruction is performed once, and its guard holds for all lanes or none.
-        if (!unknown_ || !unknown_->leaves_out(warp(), step, at))
-            step.execute(warp(), step, step.uniform ? 1U : mask);
+        if (!unknown_ || !unknown_->leaves_out(warp(), step, at)) step.execute(warp(), step, step.uniform ? 1U : mask);
     } catch (const LaneFault& fault) {
         throw DeviceError(fmt::format("{}, lane {}: {}", where(at), fault.lane(), fault.what()));
     }

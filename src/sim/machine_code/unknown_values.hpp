@@ -42,10 +42,10 @@ private:
 /// What a warp does not know. Registers and predicates of a warp are known or unknown for all of its lanes together.
 struct UnknownRegisters {
     std::bitset<256> registers;
-    std::bitset<256> in_part;                ///< those of which `bits` says what is unknown
-    std::array<std::uint32_t, 256> bits{};   ///< of an unknown register, in any lane
-    std::uint8_t predicates = 0;  ///< by number
-    std::vector<bool> local;      ///< by word of a thread's local memory
+    std::bitset<256> in_part;               ///< those of which `bits` says what is unknown
+    std::array<std::uint32_t, 256> bits{};  ///< of an unknown register, in any lane
+    std::uint8_t predicates = 0;            ///< by number
+    std::vector<bool> local;                ///< by word of a thread's local memory
     // These say what the instruction that is being executed does.
     bool read = false;  ///< it has read something unknown
     bool writes_uniform = false;
@@ -118,9 +118,9 @@ private:
     UnknownRegisters* registers_ = nullptr;  ///< of the warp that executes
     std::vector<Touched> touched_;           ///< by the instruction
     std::vector<UnknownRegisters> of_warps_;
-    std::vector<Effect> effects_;    ///< by place in the code
-    std::size_t at_ = kNowhere;      ///< of the instruction whose effect end() notes
-    std::uint32_t sources_ = 0;      ///< of it that are unknown, as bits
+    std::vector<Effect> effects_;  ///< by place in the code
+    std::size_t at_ = kNowhere;    ///< of the instruction whose effect end() notes
+    std::uint32_t sources_ = 0;    ///< of it that are unknown, as bits
 };
 
 }  // namespace gputomo::sim::machine_code
