@@ -39,7 +39,8 @@ TEST(Calendar, KeepsWorkOfAllSlotsThatCanBeOpen) {
     Booked expected;
     // Requests come up to 50,000 slots out of order, far more than a calendar has at first.
     for (int i = 0; i < 20'000; ++i) {
-        const double now = static_cast<double>(random() % 50'000) * Calendar::kSlot + static_cast<double>(random() % 16);
+        const auto slot = static_cast<double>(random() % 50'000);
+        const double now = slot * Calendar::kSlot + static_cast<double>(random() % 16);
         const double service = static_cast<double>(1 + random() % 60);
         ASSERT_DOUBLE_EQ(calendar.reserve(now, service), expected.reserve(now, service)) << i;
     }
