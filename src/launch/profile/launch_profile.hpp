@@ -203,7 +203,8 @@ struct LaunchProfile {
     /// Time of memory for a written byte, relative to that of a stream. It is more than 1 where blocks write parts of
     /// lines that no other block completes.
     double scattered_writes = 1;
-    bool completed_reads = false;  ///< other blocks read the rest of lines that a block reads in part
+    bool completed_writes = false;  ///< other blocks write the rest of lines that a block writes in part
+    bool completed_reads = false;   ///< other blocks read the rest of lines that a block reads in part
     std::vector<ProfiledStep> steps;
     /// Warp instructions by step, mean of a block, and the executed threads among them.
     std::vector<double> executed, threads;

@@ -488,6 +488,7 @@ private:
         atomics_.fill(profile_);
         profile_.constant_bytes = static_cast<double>(recorder_.constants().size() * kConstantGranule);
         profile_.scattered_writes = written_lines_.cost_of_writes();
+        profile_.completed_writes = written_lines_.are_completed();
         profile_.completed_reads = read_lines_.are_completed();
         if (const auto stores = machine_.accesses.find("l2_store"); stores != machine_.accesses.end())
             profile_.partial_store = stores->second.partial_cost.value_or(1);

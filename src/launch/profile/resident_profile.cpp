@@ -112,6 +112,7 @@ public:
             profile.blocks_of_sms.push_back(static_cast<double>(blocks_of_sm_[sm]));
         }
         profile.scattered_writes = written_lines_.cost_of_writes();
+        profile.completed_writes = written_lines_.are_completed();
         profile.completed_reads = read_lines_.are_completed();
         profile.footprint = exact_footprint(all_, sectors_fetched_together(machine_));
         profile.atomic_sectors.clear();

@@ -29,6 +29,9 @@ constexpr double kExchanged = 0.1;
 constexpr double kLeastBetweenAtomics = 1, kContended = 0.1;
 /// Share of the compare-and-swap requests that may meet others before a prediction warns.
 constexpr double kMetSwaps = 0.02;
+/// SMs complete each other's lines where they write this share of each of them together. What all write at the edges of
+/// a grid is missing.
+constexpr double kWhole = 0.9;
 /// Whole waves after which the SMs are so far out of step that blocks that are left over fill gaps.
 constexpr std::uint64_t kWavesInStep = 4;
 
@@ -49,6 +52,7 @@ public:
           content_(content),
           rates_(sm_rates_of(machine, profile.shared_of_block * profile.resident_blocks, origin)) {
         if (rates_.atomic_units) atomics_.emplace(profile, *rates_.atomic_units);
+        find_writers_of_lines();
     }
 
     LaunchPrediction predict() {
@@ -220,10 +224,27 @@ private:
                     rates_.write_cost, read * (1 - content_.own_share()),
                     grid.written * l2.written_back + l2.displaced * (grid.read + grid.written)),
                 .scattered = profile_.scattered_writes,
+                .writers = writers_,
+                .completed_writes = completed_writes_,
                 .completed_reads = profile_.completed_reads,
                 .atomics = atomics_ ? &*atomics_ : nullptr,
                 .atomic_shares = atomics_ ? atomics_->shares_of(blocks, factor) : AtomicShares{},
                 .content = content_.empty() ? nullptr : &content_};
+    }
+
+    void find_writers_of_lines() {
+        if (profile_.sms.empty() || profile_.sms.front().empty() || profile_.footprint.written == 0) return;
+        const auto& blocks = profile_.sms.front();
+        const TouchedBytes touched = touched_bytes(blocks, rates_.l2_granule);
+        if (touched.written_lines == 0) return;
+        // The blocks of all SMs stand for the grid, in copies of those that were recorded.
+        const double copies = static_cast<double>(profile_.blocks) / static_cast<double>(blocks.size());
+        const double of_line =
+            profile_.completed_writes ? launch::kTouchedLineBytes
+                                      : launch::kTouchedSectorBytes * touched.written_sectors / touched.written_lines;
+        writers_ = std::max(1.0, touched.written_lines * copies * of_line / profile_.footprint.written);
+        completed_writes_ = profile_.completed_writes &&
+                            writers_ * touched.stored >= kWhole * launch::kTouchedLineBytes * touched.written_lines;
     }
 
     SmResult result_of(std::span<const launch::BlockTrace> blocks, double of_sm) {
@@ -462,6 +483,8 @@ private:
     const L2Content& content_;
     SmRates rates_;
     std::optional<AtomicLoad> atomics_;  ///< empty where the description knows no units for atomics
+    double writers_ = 1;                 ///< SMs that write into the same line during the launch, in the mean
+    bool completed_writes_ = false;      ///< together they write all of it
     std::vector<SmResult> results_;
     double last_wave_ = 0, last_wave_latency_ = 0;  ///< cycles of the blocks that whole_waves() leaves over
     bool ends_with_longest_ = false;                ///< a block takes longer than all others together

@@ -1,6 +1,7 @@
 #include "predict/launch/sm_memory.hpp"
 
 #include "machine/dram_variation.hpp"
+#include "predict/launch/touched_bytes.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -19,10 +20,6 @@ double bytes_of(std::uint32_t sectors) {
     return static_cast<double>(std::popcount(sectors)) * launch::kTouchedSectorBytes;
 }
 
-costs::LineBytes written_by(const launch::TouchedLine& store) {
-    return store.partial ? store.written : costs::LineBytes::of_sectors(store.sectors);
-}
-
 }  // namespace
 
 SmMemory::SmMemory(const SmRates& rates, const Shares& shares, double partial_store, Timeline& timeline)
@@ -39,7 +36,8 @@ SmMemory::SmMemory(const SmRates& rates, const Shares& shares, double partial_st
                        costs::ScatteredAccesses::kReadsOfSm),
       filling_reads_(rates.partial_stores.scattered, costs::ScatteredAccesses::kOfCache),
       filling_writes_(filling_reads_),
-      partial_lines_(rates.partial_stores.kept_lines / std::max(1.0, shares.active_sms)),
+      // Lines that several SMs write are kept once.
+      partial_lines_(rates.partial_stores.kept_lines * shares.writers / std::max(1.0, shares.active_sms)),
       atomic_units_(shares.atomic_shares.parts.size()),
       pages_(rates.tlbs.size()) {}
 
@@ -262,7 +260,8 @@ double SmMemory::store(const launch::TouchedLine& line, double now) {
     if (global) waiting_stores_.add(line.line, sectors, start);
     stores_passed_ = std::max(stores_passed_, start);
     write_back(bytes, start);
-    if (global && rates_.partial_stores.kept_lines > 0 && (line.partial || partial_lines_.knows(line.line)))
+    if (global && rates_.partial_stores.kept_lines > 0 && !shares_.completed_writes &&
+        (line.partial || partial_lines_.knows(line.line)))
         fill_partial(line, sectors, start);
     if (rates_.l1_keeps_stores) keep_stored(line, now);
     return behind_fill(line, start);

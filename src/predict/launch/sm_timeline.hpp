@@ -30,6 +30,8 @@ struct Shares {
     double displaced = 0;     ///< bytes of earlier data that go to DRAM for each byte that the launch puts into the L2
     double write_cost = 1;    ///< time of a byte written to DRAM, relative to one that is read
     double scattered = 1;     ///< the same beside no reads, for bytes of the launch: more where lines are not whole
+    double writers = 1;       ///< SMs that write into the same line, in the mean
+    bool completed_writes = false;        ///< these SMs write all of it
     bool completed_reads = false;         ///< other SMs read the rest of a line at about the same time
     const AtomicLoad* atomics = nullptr;  ///< of the grid; nullptr: the description knows no units for atomics
     AtomicShares atomic_shares;           ///< where `atomics` are given
