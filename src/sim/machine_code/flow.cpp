@@ -104,6 +104,15 @@ void leave_convergence(Warp& warp, std::uint8_t barrier, std::uint32_t taken) {
     for_lanes(partners, [&](int l) { waits[static_cast<std::size_t>(l)] &= ~taken; });
 }
 
+/// Those of the lanes whose WARPSYNC waits for these members.
+std::uint32_t with_members(const View& view, std::uint32_t lanes, std::uint32_t members) {
+    std::uint32_t same = 0;
+    for_lanes(lanes, [&](int l) {
+        if (view[l] == members) same |= 1U << l;
+    });
+    return same;
+}
+
 }  // namespace
 
 std::uint32_t taken_lanes(const Warp& warp, const Step& step, std::uint32_t mask) {
@@ -123,9 +132,10 @@ bool follow(Warp& warp, Paths& paths, const Step& step, std::size_t at, std::uin
     const std::uint32_t lanes = path.mask;
     switch (step.flow) {
         case Flow::branch:
-            // BRA.DIV branches where the threads of the path are not those of the uniform register,
-            // BRA.CONV where they are.
-            if (step.source_count > 0 && (lanes == warp.view(step, 0)[0]) != is_for_converged(step)) taken = 0;
+            // All threads branch with BRA.DIV where those that its predicate lets branch are not those of the uniform
+            // register, with BRA.CONV where they are.
+            if (step.source_count > 0)
+                taken = (taken == warp.view(step, 0)[0]) == is_for_converged(step) ? lanes : 0;
             // BRA.U.ANY: all threads branch where one of them does.
             if (is_for_any(step) && taken != 0) taken = lanes;
             return move_on(paths, taken, at, step_at(step.target));
@@ -156,6 +166,10 @@ bool follow(Warp& warp, Paths& paths, const Step& step, std::size_t at, std::uin
             const auto first = std::countr_zero(taken == 0 ? lanes : taken);
             const std::uint32_t members = step.source_count > 0 ? warp.view(step, 0)[first] : warp.lanes;
             separate(paths, taken, at);
+            // Threads with other members meet by themselves.
+            if (step.source_count > 0)
+                if (const std::uint32_t others = taken & ~with_members(warp.view(step, 0), taken, members); others != 0)
+                    paths.split(others, at);
             paths.wait(Path::State::warp_barrier, 0, members & warp.lanes, at + 1);
             paths.release(warp.convergence);
             return false;

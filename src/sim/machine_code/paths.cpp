@@ -88,9 +88,12 @@ void Paths::join(const std::vector<std::size_t>& released) {
             kept.push_back(all_[i]);
             continue;
         }
-        const auto same = std::ranges::find(joined, all_[i].step, &Path::step);
+        // Threads that waited for other members go on by themselves.
+        const auto same = std::ranges::find_if(joined, [&](const Path& other) {
+            return other.step == all_[i].step && other.expected == all_[i].expected;
+        });
         if (same == joined.end())
-            joined.push_back({.step = all_[i].step, .mask = all_[i].mask});
+            joined.push_back({.step = all_[i].step, .mask = all_[i].mask, .expected = all_[i].expected});
         else
             same->mask |= all_[i].mask;
     }
