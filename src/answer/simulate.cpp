@@ -102,6 +102,21 @@ void add_partial_stores(Answer& answer, const sim::Counters& counters, const mac
         100 * partial / stores, predict::kPartialFactor));
 }
 
+/// How far off launches were on an H200 whose stores go to lines that are on their way from DRAM.
+constexpr double kFillingFactor = 1.7;
+
+void add_filling_stores(Answer& answer, const sim::Counters& counters, const machine::Machine& machine) {
+    const auto units = costs::atomic_units_of(machine);
+    if (!units || counters.cycles == 0) return;
+    const double share =
+        counters.filling_cycles / static_cast<double>(units->count()) / static_cast<double>(counters.cycles);
+    if (share < predict::kFillingShare) return;
+    answer.warnings.push_back(fmt::format(
+        "stores go to lines that are still being fetched from memory, and hold up the L2 for {:.0f}% of the time. How "
+        "many do depends on when each request arrives: the simulation may be up to {} times too fast",
+        100 * share, kFillingFactor));
+}
+
 void add_waits(Answer& answer, const sim::Counters& counters) {
     if (counters.waits_at.empty()) return;
     answer.time.interval.reset();  // the published errors are of other launches
@@ -258,6 +273,7 @@ Answer simulate_as(const launch::Launch& launch, const Gpu& gpu, const Simulatio
     answer.time.interval = interval_of(answer.time.cycles, Method::simulate, answer.gpu);
     add_atomic_remarks(answer, device->counters(), gpu.machine);
     add_partial_stores(answer, device->counters(), gpu.machine);
+    add_filling_stores(answer, device->counters(), gpu.machine);
     if (request.warns_of_waits) add_waits(answer, device->counters());
     for (auto& assumption : assumptions_of(gpu)) answer.assumptions.push_back(std::move(assumption));
     if (auto decisive = launch::decisive_content(launch, gpu.machine)) answer.warnings.push_back(*std::move(decisive));

@@ -42,9 +42,8 @@ constexpr double kBroughtByOthers = 0.7;
 /// Share of lines of local memory among all lines, and how far off such launches were on an H200. The worst one is
 /// `hostile/sine_one_lane` of suites/own.json.
 constexpr double kLocalShare = 0.1, kLocalFactor = 1.2;
-/// Share of the time for which stores to lines on their way from DRAM block parts of the L2. From this share on, the
-/// time of a launch is uncertain. The factor is how far off such launches were on an H200.
-constexpr double kFillingShare = 0.1, kFillingFactor = 2.1;
+/// How far off launches were on an H200 whose stores go to lines that are on their way from DRAM.
+constexpr double kFillingFactor = 2.1;
 /// A resource that takes this share of the time may limit the launch.
 constexpr double kNearLimit = 0.5;
 

@@ -15,6 +15,9 @@ namespace gputomo::predict {
 /// change no launch's time by a tenth. The factor is how far off the worst of such launches was on an H200
 /// (`hostile/odd_strides` of suites/own.json). Its stores leave an SM together more often than those of answers.
 inline constexpr double kPartialShare = 0.25, kPartialFactor = 1.7;
+/// Share of the time for which stores to lines on their way from DRAM block parts of the L2. From this share on, the
+/// time of a launch is uncertain.
+inline constexpr double kFillingShare = 0.1;
 
 /// The launch as it was predicted, without its warnings.
 struct PredictedLaunch {

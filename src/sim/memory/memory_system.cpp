@@ -198,6 +198,7 @@ void MemoryModel::drain_counters(MemoryCounters& counters) {
     counters.atomics += std::exchange(atomic_transactions_, 0);
     counters.stores += std::exchange(stored_, 0);
     counters.partial_stores += std::exchange(partly_stored_, 0);
+    counters.filling_cycles += std::exchange(filling_cycles_, 0);
     counters.met_atomics += std::exchange(met_atomics_, 0);
     for (auto& [key, level] : levels_.caches) {
         counters.cache_hits[key] += std::exchange(level.hits, 0);

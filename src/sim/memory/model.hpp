@@ -152,6 +152,7 @@ private:
     bool reached_dram_ = false;
     std::uint64_t own_requests_;  ///< the next key for a transaction without a request number
     std::uint64_t transactions_ = 0;
+    double filling_cycles_ = 0;
     std::uint64_t stored_ = 0, partly_stored_ = 0, atomic_transactions_ = 0, met_atomics_ = 0;
     std::uint64_t dram_bytes_ = 0;
 };

@@ -90,7 +90,10 @@ double MemoryModel::wait_for_part(const CacheLevel& level, const TagArray::Line*
     // The line is there before its data are back in the SM.
     const Time there = line != nullptr && line->pending != 0 ? line->ready - level.latency.front() : start;
     // A store that blocks nothing leaves the part alone: it may be booked later than loads that are still to come.
-    if (there > start) until = there;
+    if (there > start) {
+        filling_cycles_ += there - start;
+        until = there;
+    }
     return std::max(start, there) - now;
 }
 
