@@ -80,6 +80,7 @@ void add_cold_start(SmRates& rates, const machine::Machine& machine) {
     rates.code.arrival = costs::code_arrival_of(machine.launch);
     rates.code.prefetched_lines = static_cast<std::uint64_t>(machine.instruction_supply.prefetch_lines.value_or(0));
     rates.constants = read_only_rates_of(machine, "constant");
+    rates.constant_lines = costs::constant_line_spec_of(machine);
     rates.constants.loaded = launch::kConstantBankBytes;
     rates.store_drain = machine.launch.store_drain.value_or(0);
     rates.load_drain = machine.launch.load_drain.value_or(0);

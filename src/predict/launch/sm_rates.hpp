@@ -3,6 +3,7 @@
 
 #include "costs/asynchronous_operations.hpp"
 #include "costs/atomic_units.hpp"
+#include "costs/constant_lines.hpp"
 #include "costs/constant_operands.hpp"
 #include "costs/fences.hpp"
 #include "costs/partial_stores.hpp"
@@ -78,6 +79,7 @@ struct SmRates {
     double constant_latency = 0, barrier_latency = 0, branch_latency = 0;
     ReadOnlyRates code, constants;
     costs::ConstantSpec constants_read;  ///< constants that are operands
+    costs::ConstantLineSpec constant_lines;
     costs::BulkSpec bulk;
     costs::FenceSpec fences;
     std::vector<TlbRate> tlbs;     ///< nearest first

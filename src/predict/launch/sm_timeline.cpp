@@ -538,7 +538,7 @@ private:
         }
         const std::span lines(trace.lines.data() + access.first, access.lines);
         if (access.stage == launch::Stage::constants)
-            for (const launch::TouchedLine& line : lines) done = std::max(done, constants_at(line, warp, at));
+            done = constants_at(lines, warp, at);
         if (access.stage_cycles > 0) {
             const double cycles = static_cast<double>(access.stage_cycles);
             const double first = stages_[static_cast<std::size_t>(access.stage)].take(at, cycles * scale_);
@@ -569,15 +569,20 @@ private:
         written = done;
     }
 
-    /// When the first cache of constants has a line.
-    double constants_at(const launch::TouchedLine& line, const ReplayedWarp& warp, double at) {
+    /// When the first cache of constants has all of these lines.
+    double constants_at(std::span<const launch::TouchedLine> lines, const ReplayedWarp& warp, double at) {
         double done = at;
         if (!constants_.described()) return done;
-        for (std::uint32_t sectors = line.sectors; sectors != 0; sectors &= sectors - 1) {
-            const auto sector = static_cast<std::uint64_t>(std::countr_zero(sectors));
-            const std::uint64_t address = line.line * launch::kTouchedLineBytes + sector * launch::kTouchedSectorBytes;
-            done = std::max(done, constants_.there(address, warp.scheduler, at));
-        }
+        costs::ConstantLines of_load(rates_.constant_lines);
+        const double hit = rates_.constant_lines.hit;
+        for (const launch::TouchedLine& line : lines)
+            for (std::uint32_t sectors = line.sectors; sectors != 0; sectors &= sectors - 1) {
+                const auto sector = static_cast<std::uint64_t>(std::countr_zero(sectors));
+                const std::uint64_t address =
+                    line.line * launch::kTouchedLineBytes + sector * launch::kTouchedSectorBytes;
+                const double there = constants_.there(address, warp.scheduler, at);
+                done = std::max(done, of_load.there(address, at, there + hit) - hit);
+            }
         return done;
     }
 

@@ -72,6 +72,7 @@ struct Departures {
     bool through_port = false;
     std::size_t count = 0;  ///< that have left
     double earliest = 0;    ///< when the data of the first one that is served are there
+    costs::ConstantLines constants{{}};
 };
 
 void send(LoadStoreUnit& unit, Departures& leaving, const Segment& segment, AccessTimes& times, double now) {
@@ -89,6 +90,7 @@ void send(LoadStoreUnit& unit, Departures& leaving, const Segment& segment, Acce
         leaving.through_port ? static_cast<double>(i) * leaving.spacing : departure(unit.spec, transaction, i);
     times.warp_free = std::max(times.warp_free, first + after);
     double done = unit.memory.access(transaction, first + after);
+    if (transaction.path == PathKind::constant) done = leaving.constants.there(transaction.address, first + after, done);
     // The description puts the transactions of a lone warp's global load farther apart, where DRAM serves them.
     if (is_global_load(transaction) && unit.memory.reached_dram())
         done += std::max(0.0, unit.spec.global_loads.departure(i) - after);
@@ -130,7 +132,8 @@ AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const Pat
     Departures leaving{.transaction = transaction,
                        .first = now,
                        .later = through_port ? port.spacing : 0,
-                       .through_port = through_port};
+                       .through_port = through_port,
+                       .constants = costs::ConstantLines(spec.constant_lines)};
     PortTime through;
     if (through_port) {
         double& free = free_time(unit.state, port, on.path, access.sm);
@@ -254,6 +257,7 @@ LoadStoreSpec load_store_spec_of(const machine::Machine& machine, const GlobalLo
     spec.read_only_is_texture = major >= 3 && major <= 6;
     spec.ports = load_ports_of(machine);
     spec.store_queue = machine.issue.store_queue.value_or(machine::kAssumedStoreQueue);
+    spec.constant_lines = costs::constant_line_spec_of(machine);
     spec.atomic_passes = costs::atomic_units_of(machine).has_value();
     return spec;
 }

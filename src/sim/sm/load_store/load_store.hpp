@@ -1,6 +1,7 @@
 // The load/store unit: when the memory accesses of a warp complete, and what they cost the warp and its scheduler.
 #pragma once
 
+#include "costs/constant_lines.hpp"
 #include "costs/returning_words.hpp"
 #include "costs/shared_queue.hpp"
 #include "machine/machine.hpp"
@@ -29,6 +30,7 @@ struct LoadStoreSpec {
     std::uint32_t served_per_issue = 0;  ///< transactions or bank-conflict ways that one issue serves; 0: all
     bool read_only_is_texture = false;   ///< ld.global.nc takes the texture path
     LoadPorts ports{};
+    costs::ConstantLineSpec constant_lines;
     bool atomic_passes = false;  ///< lanes that ask for one address take one pass each; the description knows units
 };
 /// Throws InputError for intervals that are not positive.
