@@ -28,7 +28,7 @@ struct ConstantLineSpec {
 }
 
 /// The lines of one load, in the order in which its lanes ask for them. While one is fetched, the load's later lanes
-/// wait.
+/// wait. Other warps do not.
 class ConstantLines {
 public:
     explicit ConstantLines(const ConstantLineSpec& spec) : spec_(spec) {}
@@ -38,7 +38,7 @@ public:
         if (spec_.behind == 0) return done;
         const std::uint64_t line = address / spec_.line_bytes;
         const bool misses = done > asked + spec_.hit && std::ranges::find(missed_, line) == missed_.end();
-        const double earlier = static_cast<double>(missed_.size()) * spec_.behind;
+        const double earlier = static_cast<double>(missed_.size()) * (spec_.behind - spec_.hit);
         if (misses) missed_.push_back(line);
         return std::max(done, asked + earlier + (misses ? spec_.behind : spec_.hit));
     }

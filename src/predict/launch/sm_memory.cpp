@@ -39,7 +39,9 @@ SmMemory::SmMemory(const SmRates& rates, const Shares& shares, double partial_st
       // Lines that several SMs write are kept once.
       partial_lines_(rates.partial_stores.kept_lines * shares.writers / std::max(1.0, shares.active_sms)),
       atomic_units_(shares.atomic_shares.parts.size()),
-      pages_(rates.tlbs.size()) {}
+      pages_(rates.tlbs.size()) {
+    if (rates.atomic_units && rates.loads.gpu > 0) shared_lines_.resize(rates.atomic_units->count());
+}
 
 /// The first accesses of an SM miss in all TLBs, because no SM has used their pages before. Once they are translated,
 /// other SMs have usually brought further pages to the TLBs that they share.
@@ -126,7 +128,17 @@ Arrival SmMemory::load_missing(const SharedLine& shared, std::uint32_t missing, 
     double start = through(loads_, load_share_, rates_.loads, bytes, now, weight);
     if (rates_.gpc_loads > 0)
         start = at_share(gpc_share_, start, bytes * shares_->gpc_sms / merged / rates_.gpc_loads, shares_->gpc_sms);
-    return from_l2(granules, start, lag, prefetched);
+    return from_l2(granules, through_part(shared, granules.count, start), lag, prefetched);
+}
+
+double SmMemory::through_part(const SharedLine& shared, std::size_t granules, double now) {
+    if (shared_lines_.empty() || shared.sharers <= 1) return now;
+    const double readers = std::max(shared.sharers, 1 / std::max(shares_->first_of_gpu, 1 / shares_->active_sms));
+    const double requests = readers / std::min(rates_.merged_loads, shared.sharers);
+    const auto parts = static_cast<double>(shared_lines_.size());
+    const double cycles = static_cast<double>(granules) * rates_.l2_granule * parts / rates_.loads.gpu;
+    const std::size_t part = rates_.atomic_units->unit_of(shared.line.line * launch::kTouchedLineBytes);
+    return shared_lines_[part].take(now, requests * cycles * scale_);
 }
 
 std::uint64_t SmMemory::granule_of(std::uint64_t sector) const {

@@ -94,6 +94,8 @@ private:
     };
     [[nodiscard]] Granules granules_of(const launch::TouchedLine& line, std::uint32_t sectors) const;
     [[nodiscard]] std::uint64_t granule_of(std::uint64_t sector) const;
+    /// When the part of the L2 that has a line begins to serve it, which several SMs ask for at the same time.
+    double through_part(const SharedLine& shared, std::size_t granules, double now);
     Arrival from_l2(const Granules& granules, double now, double lag, std::uint32_t prefetched = 0);
     void fetch_block_of(std::uint64_t granule, std::uint32_t prefetched, double now, double lag);
     [[nodiscard]] double streamed_of(std::uint64_t granule, std::size_t missing);
@@ -139,6 +141,7 @@ private:
     costs::ScatteredAccesses scattered_reads_;
     costs::ScatteredAccesses filling_reads_, filling_writes_;  ///< of lines that the L2 fills up
     costs::PartialLines partial_lines_;                        ///< this SM's part of them
+    std::vector<Server> shared_lines_;  ///< parts of the L2 that serve loads of all SMs for one line
     Server filling_;  ///< parts of the L2 that stores to lines on their way from DRAM block
     std::vector<Server> atomic_units_;
     using AtomicInFlight = std::pair<double, double>;  ///< when it is performed, and its sectors

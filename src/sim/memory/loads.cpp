@@ -92,6 +92,8 @@ Time MemoryModel::look_up(TransactionState& state, std::size_t depth, const Rang
         const bool last = depth + 1 == state.path.caches.size();
         const std::uint64_t bytes = last ? std::uint64_t(std::popcount(sectors)) << tags.sector_shift() : range.bytes;
         now = queue(state, ports[instance], static_cast<double>(bytes) * level.cycles_per_byte, now);
+        if (last && level.scope == Scope::gpu && shared_lines_.described())
+            now = shared_lines_.serve(atomic_costs_->unit_of(address), address >> tags.block_shift(), t.sm, bytes, now);
     }
     if (!level.sm_ports.empty())
         now = queue(state, level.sm_ports[t.sm], static_cast<double>(range.bytes) * level.cycles_per_sm_byte, now);

@@ -66,6 +66,9 @@ MemoryModel::MemoryModel(const machine::Machine& machine, const AddressSpace& ad
     if (atomic_costs_) units_.assign(atomic_costs_->count(), AtomicUnit{Server(kUnitSlots, true)});
     for (auto& [name, level] : levels_.caches) level.stores_block_fills = level.stores_block_fills && atomic_costs_;
     blocked_.assign(units_.size(), 0);
+    for (const auto& [name, level] : levels_.caches)
+        if (level.scope == Scope::gpu && level.cycles_per_byte > 0 && atomic_costs_)
+            shared_lines_ = SharedLines(atomic_costs_->count(), level.cycles_per_byte);
     if (in_cycles_per_byte_ > 0) ports_in_.assign(placement_.sms(), Server(kPortSlots));
     if (out_cycles_per_byte_ > 0 && partial_stores_.merged_lines > 0)
         store_queues_.assign(placement_.sms(), costs::StoreQueue(partial_stores_.merged_lines));

@@ -3,6 +3,7 @@
 
 #include "costs/partial_stores.hpp"
 #include "machine/machine.hpp"
+#include "sim/memory/shared_lines.hpp"
 #include "sim/memory/dram.hpp"
 #include "sim/memory/levels.hpp"
 #include "sim/memory/memory_system.hpp"
@@ -142,6 +143,7 @@ private:
     };
     std::optional<costs::AtomicUnits> atomic_costs_;  ///< empty where the description knows no units
     std::vector<AtomicUnit> units_;
+    SharedLines shared_lines_;   ///< in the parts of the last cache that the units for atomics belong to
     std::vector<Time> blocked_;  ///< by unit: until when a fill of one of its lines blocks it
     /// Address and completion of recent atomics, by a hash. Used where there are no units.
     std::vector<std::pair<std::uint64_t, Time>> atomics_;
