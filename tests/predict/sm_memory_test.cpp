@@ -54,6 +54,24 @@ TEST(SmMemory, SectorsWrittenInPartReachMemoryOnce) {
     }
 }
 
+TEST(SmMemory, LinesThatSeveralSmsWriteAreKeptOnce) {
+    Kernel kernel({{.kind = launch::StepKind::global, .stall = 2}}, 1, 8);
+    kernel.touch(0, launch::AccessKind::store, 1000);
+    for (auto& line : kernel.blocks[0].lines) {
+        line.sectors = 1;
+        line.partial = true;
+        line.written = costs::LineBytes(0, 4);
+    }
+    SmRates filling = rates();
+    filling.partial_stores.kept_lines = 2;
+    Shares shares = kAlone;
+    EXPECT_DOUBLE_EQ(kernel.run(filling, shares).dram_read_bytes, 6 * 32);
+    shares.writers = 3;
+    EXPECT_DOUBLE_EQ(kernel.run(filling, shares).dram_read_bytes, 2 * 32) << "three SMs keep the same two lines";
+    shares.completed_writes = true;
+    EXPECT_DOUBLE_EQ(kernel.run(filling, shares).dram_read_bytes, 0) << "the other SMs write the rest";
+}
+
 TEST(SmMemory, StoresOfPartsOfALinePayForTheirRequests) {
     Kernel kernel({{.kind = launch::StepKind::global, .stall = 1}}, 1, 8);
     kernel.touch(0, launch::AccessKind::store, 1000);
