@@ -272,7 +272,7 @@ double SmMemory::store(const launch::TouchedLine& line, double now) {
     if (global) waiting_stores_.add(line.line, sectors, start);
     stores_passed_ = std::max(stores_passed_, start);
     write_back(bytes, start);
-    if (global && rates_.partial_stores.kept_lines > 0 && !shares_.completed_writes &&
+    if (global && rates_.partial_stores.kept_lines > 0 && !shares_->completed_writes &&
         (line.partial || partial_lines_.knows(line.line)))
         fill_partial(line, sectors, start);
     if (rates_.l1_keeps_stores) keep_stored(line, now);
