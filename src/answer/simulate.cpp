@@ -208,7 +208,7 @@ std::optional<sim::BlockWork> block_work_of(const launch::Launch& launch, const 
     }
 }
 
-/// The plan for a launch of machine code. Of PTX, the engine does not count what is executed where.
+/// The plan for a launch of machine code. The engine does not count where PTX executes its instructions.
 Plan plan_for(const launch::Launch& launch, const Gpu& gpu, const SimulationRequest& request, Plan plan) {
     if (plan && sass::is_cubin(launch.code))
         plan->block_work = [&launch, &gpu, seed = request.seed] { return block_work_of(launch, gpu, seed); };

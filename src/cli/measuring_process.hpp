@@ -1,5 +1,5 @@
-// A process that measures launches for this one. A kernel that never ends, or a driver that fails, ends it alone: this
-// process has no context on the GPU, keeps what was measured, and starts another one for what is left.
+// A process that measures launches for this one. A kernel that never ends, or a driver that fails, ends it alone. This
+// process has no context on the GPU. It keeps what was measured, and starts another one for what is left.
 #pragma once
 
 #include "answer/measure.hpp"

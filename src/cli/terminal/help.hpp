@@ -14,8 +14,8 @@ inline constexpr const char* kLoopLengthHelp =
     "for "
     "instruction fetch)";
 inline constexpr const char* kSampleAboveHelp =
-    "of launches that would execute more warp instructions than this, simulate a sample of the blocks, or a part of "
-    "few long ones, and estimate the rest; the output then says sampled_blocks and sampling_error";
+    "simulate a sample of the blocks of launches of more warp instructions, or a part of few long ones; the output "
+    "then says sampled_blocks and sampling_error";
 /// The launches above take a minute or more as a whole, those below are exact.
 inline constexpr unsigned kDefaultSampleAbove = 50'000'000;
 inline constexpr const char* kMachineHelp =

@@ -22,7 +22,7 @@ public:
     [[nodiscard]] bool described() const { return !parts_.empty(); }
 
     /// When `part` begins to serve an SM's load of a line that arrives at `now`. It waits only where another SM has
-    /// asked for the line at about the same time: other lines are spread over all parts, and wait at the cache's port.
+    /// asked for the line at about the same time. Other lines are spread over all parts, and wait at the cache's port.
     [[nodiscard]] double serve(std::size_t part, std::uint64_t line, std::uint32_t sm, std::uint64_t bytes,
                                double now) {
         Asked& last = lines_[line % kLines];

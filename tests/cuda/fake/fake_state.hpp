@@ -54,9 +54,9 @@ struct State {
     /// takes no longer than an empty one where the word is set already.
     bool kernels_count = false;
     bool work_done = false;
-    // Some kernels are known by name. "endless" never ends, and "kills" ends the process. "waits" sets the first word,
-    // and never ends where it is set already. "late" sets the first word, and the second where the first is set
-    // already.
+    // Some kernels are known by name. The one named "endless" never ends, and "kills" ends the process. The kernel
+    // "waits" sets the first word, and never ends where it is set already. The kernel "late" sets the first word. Where
+    // that is set already, it sets the second one.
     int launches_of_late_words = 0;  ///< launches of "late" that found the second word set
     // NVML: processes on the GPU before and after a context is created.
     unsigned processes_before[4] = {};

@@ -90,7 +90,8 @@ void send(LoadStoreUnit& unit, Departures& leaving, const Segment& segment, Acce
         leaving.through_port ? static_cast<double>(i) * leaving.spacing : departure(unit.spec, transaction, i);
     times.warp_free = std::max(times.warp_free, first + after);
     double done = unit.memory.access(transaction, first + after);
-    if (transaction.path == PathKind::constant) done = leaving.constants.there(transaction.address, first + after, done);
+    if (transaction.path == PathKind::constant)
+        done = leaving.constants.there(transaction.address, first + after, done);
     // The description puts the transactions of a lone warp's global load farther apart, where DRAM serves them.
     if (is_global_load(transaction) && unit.memory.reached_dram())
         done += std::max(0.0, unit.spec.global_loads.departure(i) - after);

@@ -34,7 +34,7 @@ public:
     std::uint64_t next_block(std::uint64_t block, const Costs& spent);
     /// A block has ended, which has executed this number of warp instructions.
     void note_end(std::uint64_t block, std::uint64_t instructions);
-    /// Whether the grid has so many waves that blocks may be left out.
+    /// Whether the grid has enough waves that blocks may be left out.
     [[nodiscard]] bool may_skip() const { return border_ != ~std::uint64_t{0}; }
     /// Whether blocks were left out.
     [[nodiscard]] bool skipped() const { return !windows_.empty(); }

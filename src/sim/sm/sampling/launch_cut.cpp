@@ -16,7 +16,7 @@ constexpr std::uint64_t kSnapshots = 12;
 constexpr double kStudentOfParts = 2.571;
 /// Ending is not worth its error where less than this part of the instructions is left out.
 constexpr double kLeastLeftOut = 0.5;
-/// Of the instructions that are left, the share that may be others than those just simulated: the ends of blocks. With
+/// The share of the instructions that are left which may differ from those just simulated, as ends of blocks do. With
 /// more, kernels of several phases would be estimated from one of them.
 constexpr double kMostOthers = 0.1;
 /// Standard deviation of the instructions of blocks over their mean, up to which a mean stands for each block. Where
@@ -40,8 +40,8 @@ struct Waves {
     double uncertainty = 0;  ///< in waves, on both sides
 };
 
-/// The blocks of the last wave share their SMs with fewer others. They take as long as those of a full wave where each
-/// waits for its own latencies, and less by the number of blocks where they share what they wait for.
+/// The blocks of the last wave share their SMs with fewer others. Where each waits for
+/// its own latencies, they take as long as those of a full wave. Where they share what they wait for, they take less.
 Waves waves_of(const CutGrid& grid) {
     const std::uint64_t wave = grid.sms * grid.blocks_of_sm;
     const std::uint64_t full = grid.blocks / wave, rest = grid.blocks % wave;
