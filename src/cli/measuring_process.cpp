@@ -57,7 +57,7 @@ std::optional<answer::MeasuredOverhead> overhead_in(const Json& json) {
 /// The other side: what the process does.
 class Worker {
 public:
-    Worker(const MeasuringPlan& plan, int to) : plan_(plan), to_(fdopen(to, "w")) {}
+    Worker(const MeasuringPlan& plan, int to) : plan_(plan), to_(to) {}
 
     void run(const std::vector<PlannedLaunch>& launches) {
         try {
@@ -112,12 +112,16 @@ private:
 
     void send(const Json& message) {
         const std::string line = message.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-        if (to_ == nullptr || std::fwrite(line.data(), 1, line.size(), to_) != line.size() || std::fflush(to_) != 0)
-            _exit(EXIT_FAILURE);  // nobody listens
+        for (std::string_view left = line; !left.empty();) {
+            const auto sent = ::write(to_, left.data(), left.size());
+            if (sent < 0 && errno == EINTR) continue;
+            if (sent <= 0) _exit(EXIT_FAILURE);  // nobody listens
+            left.remove_prefix(static_cast<std::size_t>(sent));
+        }
     }
 
     const MeasuringPlan& plan_;
-    std::FILE* to_;
+    int to_;
     std::unique_ptr<device::Device> gpu_;
     std::unique_ptr<answer::Measurer> measurer_;
     results::Origin origin_;
@@ -145,7 +149,7 @@ MeasuringProcess::MeasuringProcess(const MeasuringPlan& plan, const std::vector<
         _exit(EXIT_SUCCESS);
     }
     close(ends[1]);
-    messages_ = fdopen(ends[0], "r");
+    messages_ = ends[0];
     try {
         const auto text = message();
         if (!text)
@@ -167,13 +171,18 @@ MeasuringProcess::MeasuringProcess(const MeasuringPlan& plan, const std::vector<
 MeasuringProcess::~MeasuringProcess() { (void)end(true); }
 
 std::optional<std::string> MeasuringProcess::message() {
-    std::string line;
     std::array<char, 4096> part{};
-    while (messages_ != nullptr && std::fgets(part.data(), static_cast<int>(part.size()), messages_) != nullptr) {
-        line += part.data();
-        if (line.ends_with('\n')) return line;
+    for (;;) {
+        if (const auto end = received_.find('\n'); end != std::string::npos) {
+            std::string line = received_.substr(0, end);
+            received_.erase(0, end + 1);
+            return line;
+        }
+        const auto size = messages_ < 0 ? 0 : ::read(messages_, part.data(), part.size());
+        if (size < 0 && errno == EINTR) continue;
+        if (size <= 0) return std::nullopt;
+        received_.append(part.data(), static_cast<std::size_t>(size));
     }
-    return std::nullopt;
 }
 
 MeasuredLaunch MeasuringProcess::next() {
@@ -195,8 +204,8 @@ std::optional<results::Origin> MeasuringProcess::finish() {
 }
 
 std::string MeasuringProcess::end(bool kills) {
-    if (messages_ != nullptr) std::fclose(messages_);
-    messages_ = nullptr;
+    if (messages_ >= 0) close(messages_);
+    messages_ = -1;
     if (process_ < 0) return "has ended";
     if (kills) kill(process_, SIGKILL);
     int status = 0;

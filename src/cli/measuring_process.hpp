@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -75,7 +74,8 @@ private:
     std::string end(bool kills);
 
     pid_t process_ = -1;
-    std::FILE* messages_ = nullptr;
+    int messages_ = -1;
+    std::string received_;  ///< of messages that were not asked for yet
     OpenedGpu gpu_;
 };
 
