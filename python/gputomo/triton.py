@@ -9,16 +9,18 @@ The remaining configurations are timed by Triton where there is a GPU. Triton is
 from __future__ import annotations
 
 import contextlib
+import difflib
 import inspect
 import math
 import types
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ._frames import library
 from ._tuning import PredictionWarning, check_keep, kept, milliseconds_of, warn
 from .arguments import HostCopies, is_array, type_of_array
-from .errors import InputError
+from .errors import Error, InputError
 from .kernels import Kernel, kernel
 from .launches import Launch
 from .machines import Machine, MachineLike, load
@@ -93,7 +95,10 @@ def _bound(fn: Any, args: Any, given: Mapping[str, Any]) -> dict[str, Any]:
             bound[p.name] = p.default
     missing = [name for name in names if name not in bound]
     if missing:
-        raise InputError(f"{fn.__name__}: has no argument for {', '.join(missing)}")
+        by_name = ", ".join(f"{name}=..." for name in missing)
+        raise InputError(
+            f"{fn.__name__}: has no argument for {', '.join(missing)}; expected it among the arguments or as {by_name}"
+        )
     return {name: bound[name] for name in names}
 
 
@@ -118,9 +123,18 @@ def _source(fn: Any, bound: Mapping[str, Any]) -> Any:
     return compiler.ASTSource(fn, signature, constants, attributes)
 
 
-def _options(fn: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+def _options(fn: Any, target: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of `given` that are Triton's options. Raises InputError for what is neither that nor an argument, as Triton
+    does where a kernel is launched."""
     names = {p.name for p in fn.params}
-    return {k: v for k, v in given.items() if k not in names and k not in _NOT_OPTIONS and v is not None}
+    options = {k: v for k, v in given.items() if k not in names and k not in _NOT_OPTIONS and v is not None}
+    known = vars(library("triton.compiler", "triton", "gputomo.triton").make_backend(target).parse_options({}))
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], [*known, *names], 1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        raise InputError(f"{fn.__name__}: {unknown[0]} is neither an argument nor one of Triton's options{meant}")
+    return options
 
 
 def compile(fn: Any, args: Any, machine: MachineLike, **options: Any) -> Kernel:
@@ -148,7 +162,7 @@ def _compiled(
             given[name] = choose({**named, **given})
     bound = _bound(fn, args, given)
     target = backends.GPUTarget("cuda", machine.compute_capability, 32)
-    compiled = triton.compile(_source(fn, bound), target=target, options=_options(fn, given))
+    compiled = triton.compile(_source(fn, bound), target=target, options=_options(fn, target, given))
     return kernel(compiled), bound
 
 
@@ -317,6 +331,26 @@ class _Recorder:
         backends = library("triton.backends.compiler", "triton", "gputomo.triton")
         return backends.GPUTarget("cuda", self.machine.compute_capability, 32)
 
+    def get_benchmarker(self) -> Callable[..., Any]:
+        """What @triton.autotune times configurations with."""
+
+        def predict(run: Callable[[], Any], quantiles: Sequence[float] | None = None, **_: Any) -> Any:
+            before = len(self.launches)
+            run()
+            tried = self.launches[before:]
+            del self.launches[before:]
+            try:
+                answers = [one.predict(self.machine, caches="dirty", quick=True) for one in tried]
+                milliseconds = sum(answer.microseconds for answer in answers) / 1000
+            except Error as error:
+                names = ", ".join(one.kernel for one in tried)
+                warnings.warn(f"a configuration of {names} cannot be predicted and is not chosen: {error}",
+                              PredictionWarning, stacklevel=2)  # fmt: skip
+                milliseconds = math.inf
+            return milliseconds if quantiles is None else [milliseconds] * len(quantiles)
+
+        return predict
+
     def get_active_torch_device(self) -> Any:
         return library("torch", "torch", "gputomo.triton").device("cpu")
 
@@ -328,6 +362,9 @@ def without_gpu(machine: MachineLike) -> Iterator[list[Launch]]:
     `fn.warmup(...)` compiles as it would on that GPU, and `fn[grid](...)` adds a Launch to the list that the statement
     gives. Arguments are torch tensors on the CPU or of the device `meta`, and arrays stay as they are. What Triton
     compiled before stays, and so does the GPU that it uses otherwise.
+
+    A function with `@triton.autotune` chooses by predicted times. It keeps its choice after the statement, as Triton
+    keeps one that was timed. A configuration that cannot be predicted is not chosen, which a PredictionWarning says.
     """
     runtime = library("triton.runtime.driver", "triton", "gputomo.triton")
     active = getattr(runtime, "driver", runtime)

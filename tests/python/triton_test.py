@@ -350,6 +350,36 @@ class Tuning(unittest.TestCase):
             everything = gputomo.triton.early_config_prune(scale, "gtx980")
             self.assertEqual(everything(CONFIGS, named, grid=self.grid), CONFIGS)
 
+    def test_chooses_by_prediction_without_gpu(self):
+        n = 1 << 20
+        tensors = [Tensors.Meta(n, "float32", 4) for _ in range(2)]
+        tuned = triton.autotune([triton.Config({"BLOCK": 32 * turns, "TURNS": 1}, num_warps=1) for turns in (1, 16)],
+                                key=["n"])(scale)  # fmt: skip
+        grid = lambda meta: (triton.cdiv(n, meta["BLOCK"] * meta["TURNS"]),)  # noqa: E731
+        with gputomo.triton.without_gpu("h200") as launches:
+            tuned[grid](*tensors, n, 2.0)
+        self.assertEqual(tuned.best_config.kwargs["BLOCK"], 512, "blocks of 32 numbers take longer to start")
+        self.assertEqual([one.grid for one in launches], [(n // 512, 1, 1)], "what was tried is not recorded")
+
+    def test_configurations_without_prediction_are_not_chosen_without_gpu(self):
+        tensors = [Tensors.Meta(4096, "float32", 4) for _ in range(2)]
+        recorder = []
+        with gputomo.triton.without_gpu("gtx980") as launches, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            bench = triton.runtime.driver.active.get_benchmarker()
+            recorder.append(bench(lambda: scale[(4,)](*tensors, 4096, 2.0, BLOCK=1024, TURNS=1), quantiles=(0.5, 0.2)))
+        self.assertEqual(recorder, [[math.inf, math.inf]])
+        self.assertEqual(launches, [])
+        self.assertTrue(any("is not chosen" in str(one.message) for one in caught))
+
+    def test_misspelt_options_are_refused(self):
+        out, rows = arrays()
+        for given, said in (({"num_warp": 4}, "did you mean num_warps"), ({"BLOK": 8}, "did you mean BLOCK")):
+            with self.assertRaisesRegex(gputomo.InputError, said):
+                gputomo.triton.launch(softmax, (ROWS,), [out, rows, COLUMNS, COLUMNS], "h200", BLOCK=1024, **given)
+        with self.assertRaisesRegex(gputomo.InputError, "no argument for BLOCK; expected .* BLOCK=..."):
+            gputomo.triton.launch(softmax, (ROWS,), [out, rows, COLUMNS, COLUMNS], "h200")
+
     def test_keep_is_checked(self):
         for keep in (0, 0.0, 1.5, -1, True):
             with self.assertRaisesRegex(gputomo.InputError, "keep"):
