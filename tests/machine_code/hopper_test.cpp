@@ -109,6 +109,47 @@ TEST(Hopper, ProductsThatAreNotComputedReachDataAlone) {
     EXPECT_EQ(computed[0], 0x41800000U) << "16 as a float";
 }
 
+/// All that blocks execute and access, in order.
+class Trace final : public Observer {
+public:
+    void execute(std::size_t step, std::uint32_t lanes, std::uint32_t mask) override { add({step, lanes, mask}); }
+    void access(Space space, Access access, std::uint64_t offset, std::uint64_t bytes) override {
+        add({static_cast<std::uint64_t>(space), static_cast<std::uint64_t>(access), offset, bytes});
+    }
+    bool end_block(std::uint64_t index) override {
+        add({index});
+        return true;
+    }
+    std::vector<std::uint64_t> seen;
+
+private:
+    void add(std::initializer_list<std::uint64_t> what) { seen.insert(seen.end(), what); }
+};
+
+/// The second block leaves out what the first one found to write nothing that is known.
+TEST(Hopper, ArithmeticOnUnknownValuesIsLeftOutWithoutOtherAccesses) {
+    const auto cubin = fixture();
+    DeviceMemory memory(std::uint64_t{1} << 20);
+    const std::uint64_t out = memory.allocate(4 * kThreads);
+    std::vector<std::byte> parameters(sizeof out);
+    std::memcpy(parameters.data(), &out, sizeof out);
+    const auto program = prepare(sass::Cubin(std::as_bytes(std::span(cubin))), "chooses",
+                                 [](std::string_view) { return std::uint64_t{0}; });
+    UnknownMemory unknown;
+    std::array<Trace, 2> traces;
+    for (const bool computes : {true, false})
+        static_cast<void>(run(program,
+                              {.grid = {3},
+                               .block = {32},
+                               .parameters = parameters,
+                               .observer = &traces[computes ? 0 : 1],
+                               .unknown = computes ? nullptr : &unknown},
+                              memory));
+    EXPECT_GT(traces[0].seen.size(), 300U);
+    EXPECT_EQ(traces[0].seen, traces[1].seen);
+    EXPECT_TRUE(unknown.has(out, 128)) << "the results of all lanes";
+}
+
 TEST(Hopper, BranchesAndAddressesNeedProducts) {
     for (const std::string kernel : {"decides", "points"}) {
         UnknownMemory unknown;
