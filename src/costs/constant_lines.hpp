@@ -11,8 +11,8 @@
 namespace gputomo::costs {
 
 struct ConstantLineSpec {
-    double hit = 0;      ///< latency of the first cache of constants
-    double behind = 0;   ///< latency of the cache behind it; 0: not described, and nothing waits
+    double hit = 0;                 ///< latency of the first cache of constants
+    double behind = 0;              ///< latency of the cache behind it; 0: not described, and nothing waits
     std::uint64_t line_bytes = 64;  ///< of the first one
 };
 [[nodiscard]] inline ConstantLineSpec constant_line_spec_of(const machine::Machine& machine) {
@@ -37,15 +37,23 @@ public:
     [[nodiscard]] double there(std::uint64_t address, double asked, double done) {
         if (spec_.behind == 0) return done;
         const std::uint64_t line = address / spec_.line_bytes;
-        const bool misses = done > asked + spec_.hit && std::ranges::find(missed_, line) == missed_.end();
-        const double earlier = static_cast<double>(missed_.size()) * (spec_.behind - spec_.hit);
-        if (misses) missed_.push_back(line);
-        return std::max(done, asked + earlier + (misses ? spec_.behind : spec_.hit));
+        // What comes sooner than half-way to the second cache is in the first one, or nearly there.
+        const bool misses =
+            done - asked > (spec_.hit + spec_.behind) / 2 && std::ranges::find(missed_, line) == missed_.end();
+        // Data from further away are on their way together.
+        const double own = misses ? std::min(done - asked, spec_.behind) : spec_.hit;
+        const double there = std::max(done, asked + earlier_ + own);
+        if (misses) {
+            missed_.push_back(line);
+            earlier_ += own - spec_.hit;
+        }
+        return there;
     }
 
 private:
     ConstantLineSpec spec_;
     std::vector<std::uint64_t> missed_;
+    double earlier_ = 0;  ///< cycles for which lanes wait for these lines
 };
 
 }  // namespace gputomo::costs

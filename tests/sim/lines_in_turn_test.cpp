@@ -24,6 +24,7 @@ TEST(ConstantLines, ThatAreThereWaitForThoseBeforeThem) {
     EXPECT_EQ(lines.there(0, 0, kHit), kBehind) << "behind the missing line";
     EXPECT_EQ(lines.there(96, 0, kBehind), kBehind) << "another word of the missing line";
     EXPECT_EQ(lines.there(128, 0, 900), 900) << "a line from memory";
+    EXPECT_EQ(lines.there(192, 0, 40), 2 * (kBehind - kHit) + kHit) << "a line that is nearly there";
 }
 
 TEST(ConstantLines, DoNotWaitWhereNoSecondCacheIsDescribed) {

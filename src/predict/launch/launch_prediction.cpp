@@ -239,9 +239,9 @@ private:
         if (touched.written_lines == 0) return;
         // The blocks of all SMs stand for the grid, in copies of those that were recorded.
         const double copies = static_cast<double>(profile_.blocks) / static_cast<double>(blocks.size());
-        const double of_line =
-            profile_.completed_writes ? launch::kTouchedLineBytes
-                                      : launch::kTouchedSectorBytes * touched.written_sectors / touched.written_lines;
+        const double of_line = profile_.completed_writes
+                                   ? launch::kTouchedLineBytes
+                                   : launch::kTouchedSectorBytes * touched.written_sectors / touched.written_lines;
         writers_ = std::max(1.0, touched.written_lines * copies * of_line / profile_.footprint.written);
         completed_writes_ = profile_.completed_writes &&
                             writers_ * touched.stored >= kWhole * launch::kTouchedLineBytes * touched.written_lines;

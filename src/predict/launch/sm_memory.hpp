@@ -142,7 +142,7 @@ private:
     costs::ScatteredAccesses filling_reads_, filling_writes_;  ///< of lines that the L2 fills up
     costs::PartialLines partial_lines_;                        ///< this SM's part of them
     std::vector<Server> shared_lines_;  ///< parts of the L2 that serve loads of all SMs for one line
-    Server filling_;  ///< parts of the L2 that stores to lines on their way from DRAM block
+    Server filling_;                    ///< parts of the L2 that stores to lines on their way from DRAM block
     std::vector<Server> atomic_units_;
     using AtomicInFlight = std::pair<double, double>;  ///< when it is performed, and its sectors
     std::priority_queue<AtomicInFlight, std::vector<AtomicInFlight>, std::greater<>> atomics_in_flight_;

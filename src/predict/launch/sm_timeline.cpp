@@ -537,8 +537,7 @@ private:
             first_word = done - static_cast<double>(access.conflict);
         }
         const std::span lines(trace.lines.data() + access.first, access.lines);
-        if (access.stage == launch::Stage::constants)
-            done = constants_at(lines, warp, at);
+        if (access.stage == launch::Stage::constants) done = constants_at(lines, warp, at);
         if (access.stage_cycles > 0) {
             const double cycles = static_cast<double>(access.stage_cycles);
             const double first = stages_[static_cast<std::size_t>(access.stage)].take(at, cycles * scale_);

@@ -134,8 +134,7 @@ bool follow(Warp& warp, Paths& paths, const Step& step, std::size_t at, std::uin
         case Flow::branch:
             // All threads branch with BRA.DIV where those that its predicate lets branch are not those of the uniform
             // register, with BRA.CONV where they are.
-            if (step.source_count > 0)
-                taken = (taken == warp.view(step, 0)[0]) == is_for_converged(step) ? lanes : 0;
+            if (step.source_count > 0) taken = (taken == warp.view(step, 0)[0]) == is_for_converged(step) ? lanes : 0;
             // BRA.U.ANY: all threads branch where one of them does.
             if (is_for_any(step) && taken != 0) taken = lanes;
             return move_on(paths, taken, at, step_at(step.target));

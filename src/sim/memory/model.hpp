@@ -3,12 +3,12 @@
 
 #include "costs/partial_stores.hpp"
 #include "machine/machine.hpp"
-#include "sim/memory/shared_lines.hpp"
 #include "sim/memory/dram.hpp"
 #include "sim/memory/levels.hpp"
 #include "sim/memory/memory_system.hpp"
 #include "sim/memory/noise.hpp"
 #include "sim/memory/placement.hpp"
+#include "sim/memory/shared_lines.hpp"
 #include "sim/memory/shared_storage.hpp"
 
 #include <algorithm>

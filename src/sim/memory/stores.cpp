@@ -131,10 +131,10 @@ Time MemoryModel::store(TransactionState& state, const Range& range, Time now) {
     }
     now = leave(t.sm, touched, now);
     if (store_cycles_per_byte_ > 0 && depth < state.path.caches.size()) {
-        const costs::StoredPart part{
-            .bytes = static_cast<double>(touched), .partial = t.partial, .joins = joins};
-        waited = stores_.reserve(now, costs::stored_bytes(partial_stores_, partial_cost_, part) *
-                                          store_cycles_per_byte_) - now;
+        const costs::StoredPart part{.bytes = static_cast<double>(touched), .partial = t.partial, .joins = joins};
+        waited =
+            stores_.reserve(now, costs::stored_bytes(partial_stores_, partial_cost_, part) * store_cycles_per_byte_) -
+            now;
     }
     if (fabric_cycles_per_byte_ > 0)
         waited = std::max(waited, fabric_.reserve(now, static_cast<double>(touched) * fabric_cycles_per_byte_) - now);
