@@ -251,6 +251,10 @@ TEST_F(Profile, BlocksThatEndAtOnceLeaveTheirPlacesToOthers) {
     const auto none = profiled("loop", {352}, {1024}, in, out, kTurns);
     EXPECT_EQ(none.empty_blocks, 0U);
     EXPECT_THAT(none.blocks_of_sms, IsEmpty());
+    code_ = with_empty_blocks(code_);
+    EXPECT_EQ(profiled("loop", {352}, {1024}, in, out, 4).empty_blocks, 0U)
+        << "short blocks would wait for the places of empty ones";
+    code_ = whole;
 }
 
 TEST_F(Profile, BlocksWhoseLengthDependsOnOthersAreExecutedTogether) {

@@ -12,6 +12,10 @@ namespace gputomo::launch {
 /// outside of a matrix take up to 50. With many more, short blocks of real work would be called so.
 inline constexpr std::uint64_t kMostOfEmptyWarp = 64;
 
+/// Warp instructions of each warp that the other blocks have to execute at least. An empty block holds its place for
+/// some 400 cycles on an H200, while it starts and ends. Shorter blocks than these would have to wait for that.
+inline constexpr std::uint64_t kLeastOfOtherWarp = 1024;
+
 /// Which of `blocks` blocks are empty. `ends(block)` says whether a block ends within kMostOfEmptyWarp instructions of
 /// each of its warps and accesses no global memory, and nullopt where it cannot say. Looks at some blocks first, and at
 /// all where some of them are empty. Returns nullopt where no block is empty, where all of those looked at are, or

@@ -80,6 +80,15 @@ private:
     std::size_t& left_;
 };
 
+/// Lets a block go on.
+class Onlooker final : public sim::machine_code::Observer {
+public:
+    void execute(std::size_t /*step*/, std::uint32_t /*lanes*/, std::uint32_t /*mask*/) override {}
+    void access(sim::machine_code::Space /*space*/, sim::machine_code::Access /*access*/, std::uint64_t /*offset*/,
+                std::uint64_t /*bytes*/) override {}
+    bool end_block(std::uint64_t /*index*/) override { return true; }
+};
+
 /// Ends a block at its first access to global memory.
 class UntilAccess final : public sim::machine_code::Observer {
 public:
@@ -276,14 +285,21 @@ private:
         return true;
     }
 
-    /// Whether a block ends within a few instructions and without global memory; nullopt where that cannot be said.
+    /// Whether a block ends within kMostOfEmptyWarp instructions of each warp and without global memory; nullopt where
+    /// that cannot be said.
     std::optional<bool> ends_at_once(std::uint64_t block) {
+        UntilAccess access;
+        return ends_within(block, kMostOfEmptyWarp, access);
+    }
+
+    /// Whether a block ends within `instructions` instructions of each warp, and before the observer interrupts it.
+    std::optional<bool> ends_within(std::uint64_t block, std::uint64_t instructions,
+                                    sim::machine_code::Observer& observer) {
         auto launch = launch_;
         launch.blocks = {block};
         launch.watches_waits = true;
-        std::size_t left = kMostOfEmptyWarp * profile_.warps_of_block();
-        UntilAccess access;
-        Watched watched(access, saved_, left);
+        std::size_t left = instructions * profile_.warps_of_block();
+        Watched watched(observer, saved_, left);
         launch.observer = &watched;
         std::optional<bool> ended = true;
         try {
@@ -300,6 +316,18 @@ private:
         return ended;
     }
 
+    /// Whether blocks that are not empty take long beside the time for which empty ones hold their places. Looks at the
+    /// first and the last of them.
+    bool others_are_long(const std::vector<bool>& empty) {
+        const auto first = std::ranges::find(empty, false);
+        const auto last = std::find(empty.rbegin(), empty.rend(), false);
+        for (const std::ptrdiff_t block : {first - empty.begin(), empty.rend() - last - 1}) {
+            Onlooker onlooker;
+            if (ends_within(static_cast<std::uint64_t>(block), kLeastOfOtherWarp, onlooker) != false) return false;
+        }
+        return true;
+    }
+
     /// Finds which SM runs which blocks, where some blocks end at once and leave their places to others.
     void place_blocks() {
         if (profile_.blocks <= sms_) return;
@@ -307,7 +335,7 @@ private:
         if (most * static_cast<double>(profile_.blocks) > sampling_.thorough) return;
         const auto empty = find_empty_blocks(profile_.blocks, sampling_.seed,
                                              [this](std::uint64_t block) { return ends_at_once(block); });
-        if (!empty) return;
+        if (!empty || !others_are_long(*empty)) return;
         placed_ = blocks_by_sm(*empty, sms_, profile_.resident_blocks);
         profile_.empty_blocks = static_cast<std::uint64_t>(std::ranges::count(*empty, true));
         profile_.assumptions.emplace_back(fmt::format(
