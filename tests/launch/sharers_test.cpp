@@ -34,33 +34,50 @@ TEST(BlocksOfGpc, OfASmallGridAreSpreadOverGpcs) {
     EXPECT_THAT(blocks_of_gpc(m, 4, 3), ElementsAre(2));
 }
 
-BlockTrace loading(std::initializer_list<std::uint64_t> lines) {
+/// A block whose warps load the lines in the given order, one with each access.
+BlockTrace loading(std::initializer_list<std::vector<std::uint64_t>> warps) {
     BlockTrace trace;
-    for (const auto line : lines) trace.lines.push_back({.line = line, .sectors = 0xF});
+    for (const auto& lines : warps) {
+        auto& events = trace.warps.emplace_back();
+        for (const auto line : lines) {
+            events.push_back({.access = static_cast<std::uint32_t>(trace.accesses.size())});
+            trace.accesses.push_back({.first = static_cast<std::uint32_t>(trace.lines.size()), .lines = 1});
+            trace.lines.push_back({.line = line, .sectors = 0xF});
+        }
+    }
     return trace;
 }
 
 TEST(Sharers, AreCountedByLineAndOnceForEachBlock) {
-    std::vector<BlockTrace> blocks{loading({7, 8, 9})};
-    // Sectors of lines: four each.
-    const std::map<std::uint64_t, NumberSet> loaded{{1, {28, 29, 30}}, {2, {28, 32}}, {3, {}}};
+    std::vector<BlockTrace> blocks{loading({{7, 8, 9}})};
+    const std::map<std::uint64_t, BlockTrace> loaded{
+        {1, loading({{7, 2, 3}})}, {2, loading({{7, 8, 4}})}, {3, loading({{}})}};
     const std::vector<std::uint64_t> others{1, 2, 3};
     add_sharers(blocks, others, [&](std::uint64_t block) { return &loaded.at(block); });
     EXPECT_THAT(blocks[0].sharers, ElementsAre(3, 2, 1));
 }
 
+TEST(Sharers, LoadALineAtTheSameMoment) {
+    // The other block loads line 7 by another warp, line 8 with a later access, and line 9 as this one does.
+    std::vector<BlockTrace> blocks{loading({{7, 8}, {1, 9}})};
+    const BlockTrace other = loading({{3, 2, 8}, {7, 9}});
+    const std::vector<std::uint64_t> others{1};
+    add_sharers(blocks, others, [&](std::uint64_t) { return &other; });
+    EXPECT_THAT(blocks[0].sharers, ElementsAre(1, 1, 1, 2));
+}
+
 TEST(Sharers, OfBlocksThatWereNotExecutedAreTakenToBeAsMany) {
-    std::vector<BlockTrace> blocks{loading({7, 9}), loading({1, 2, 3})};
-    const NumberSet sectors{28};
+    std::vector<BlockTrace> blocks{loading({{7, 9}}), loading({{1, 2, 3}})};
+    const BlockTrace loads = loading({{7}});
     const std::vector<std::uint64_t> others{1, 2, 3};
     int executed = 0;
-    add_sharers(blocks, others, [&](std::uint64_t) { return executed++ == 0 ? &sectors : nullptr; });
+    add_sharers(blocks, others, [&](std::uint64_t) { return executed++ == 0 ? &loads : nullptr; });
     EXPECT_THAT(blocks[0].sharers, ElementsAre(4, 1));
     EXPECT_THAT(blocks[1].sharers, ElementsAre(2, 2, 2)) << "requests of the first block over those that are merged";
 }
 
 TEST(Sharers, AreNotKnownWhereNoOtherBlockWasExecuted) {
-    std::vector<BlockTrace> blocks{loading({7})};
+    std::vector<BlockTrace> blocks{loading({{7}})};
     const std::vector<std::uint64_t> others{1};
     add_sharers(blocks, others, [](std::uint64_t) { return nullptr; });
     EXPECT_THAT(blocks[0].sharers, IsEmpty());

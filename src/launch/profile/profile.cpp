@@ -408,12 +408,23 @@ private:
         const auto* const cache = machine::shared_cache(machine_, "global");
         if (cache == nullptr || cache->merged_requests.value_or(1) <= 1) return;
         const double most = executed_ + sampling_.thorough / 2;
+        BlockTrace other;
         for (auto& of_sm : profile_.sms)
             add_sharers(of_sm, blocks_of_gpc(machine_, profile_.blocks, of_sm.front().block),
-                        [&](std::uint64_t block) -> const NumberSet* {
-                            if (stopped_ || executed_ > most || !execute(block, false)) return nullptr;
-                            return &recorder_.loaded();
+                        [&](std::uint64_t block) -> const BlockTrace* {
+                            if (stopped_ || executed_ > most || !has_room_for(of_sm.front())) return nullptr;
+                            if (!execute(block, true)) return nullptr;
+                            other = recorder_.take_trace();
+                            return &other;
                         });
+    }
+
+    /// Whether another block like this one can be recorded.
+    [[nodiscard]] bool has_room_for(const BlockTrace& like) const {
+        std::size_t events = 0;
+        for (const auto& warp : like.warps) events += warp.size();
+        constexpr std::size_t kLonger = 2;  // other blocks may be longer
+        return events_ + kLonger * events <= sampling_.most_events;
     }
 
     void note_missing() {
