@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,10 +37,10 @@ inline constexpr std::uint64_t kBankBytes = 64 * 1024;
 
 /// What the description says of operands in constant banks.
 struct ConstantSpec {
-    double first = 0;         ///< cycles that an instruction waits for a line that its scheduler has not read yet
-    double turnaround = 0;    ///< cycles from the arrival of a line until the scheduler asks for the next
-    bool one_by_one = false;  ///< a scheduler asks for a line when the one before has come
-    double interval = 0;      ///< cycles between two such lines from the cache that several SMs share
+    double first = 0;     ///< cycles that an instruction waits for a line that its scheduler has not read yet
+    double interval = 0;  ///< cycles between two such lines from the cache that several SMs share
+    /// Cycles from the arrival of a line until the scheduler asks for the next. nullopt: it asks for all at once.
+    std::optional<double> turnaround{};
     /// Bytes of a line of the first cache of constants. Where none is described, those of the GPUs that were measured.
     std::uint32_t line_bytes = 64;
 
@@ -55,8 +56,7 @@ struct ConstantSpec {
     ConstantSpec spec;
     if (const auto found = machine.operations.find(std::string(kConstantOperand)); found != machine.operations.end())
         spec.first = static_cast<double>(found->second.latency.value_or(0));
-    spec.one_by_one = machine.issue.constant_turnaround.known();
-    spec.turnaround = static_cast<double>(machine.issue.constant_turnaround.value_or(0));
+    if (const auto& cycles = machine.issue.constant_turnaround) spec.turnaround = static_cast<double>(*cycles);
     if (const auto* const cache = machine::near_cache(machine, "constant"); cache != nullptr && cache->line)
         spec.line_bytes = static_cast<std::uint32_t>(std::max<std::int64_t>(1, *cache->line));
     const auto caches = machine::caches_on(machine, "constant");
@@ -87,7 +87,7 @@ private:
 class ConstantOperands {
 public:
     explicit ConstantOperands(const ConstantSpec& spec = {})
-        : spec_(spec), one_by_one_(spec.one_by_one ? kConstantSlots : 1, true) {}
+        : spec_(spec), one_by_one_(spec.turnaround ? kConstantSlots : 1, true) {}
     /// When an instruction that is there at `now` has the constant of this place. `port.reserve(now)` says when a line
     /// can pass.
     template <class Port>
@@ -105,8 +105,8 @@ private:
     /// When a line comes. One that is asked for at `now` waits for lines that are asked for sooner.
     template <class Port>
     [[nodiscard]] double ask(Port&& port, double now) {
-        if (!spec_.one_by_one) return port.reserve(now) + spec_.first;
-        const double alone = spec_.first + spec_.turnaround;
+        if (!spec_.turnaround) return port.reserve(now) + spec_.first;
+        const double alone = spec_.first + *spec_.turnaround;
         const double asks = one_by_one_.reserve(now, alone);
         const double passes = port.reserve(asks);
         if (passes > asks) (void)one_by_one_.reserve(asks + alone, passes - asks);

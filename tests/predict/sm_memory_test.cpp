@@ -32,7 +32,8 @@ TEST(SmMemory, WrittenPartsOfLinesOccupyMemoryForLonger) {
     EXPECT_DOUBLE_EQ(kernel.run(rates(), shares).busy.at(kDram), 8 * 128 * (4 + 0.5) / 64);
 }
 
-TEST(SmMemory, SectorsWrittenInPartReachMemoryOnce) {
+/// Eight warps that store the first word of a line each.
+Kernel storing_words() {
     Kernel kernel({{.kind = launch::StepKind::global, .stall = 2}}, 1, 8);
     kernel.touch(0, launch::AccessKind::store, 1000);
     for (auto& line : kernel.blocks[0].lines) {
@@ -40,6 +41,11 @@ TEST(SmMemory, SectorsWrittenInPartReachMemoryOnce) {
         line.partial = true;
         line.written = costs::LineBytes(0, 4);
     }
+    return kernel;
+}
+
+TEST(SmMemory, SectorsWrittenInPartReachMemoryOnce) {
+    Kernel kernel = storing_words();
     SmRates filling = rates();
     filling.partial_stores.kept_lines = 1;
     filling.partial_stores.scattered = {.read = 96, .write = 160};
@@ -55,13 +61,7 @@ TEST(SmMemory, SectorsWrittenInPartReachMemoryOnce) {
 }
 
 TEST(SmMemory, LinesThatSeveralSmsWriteAreKeptOnce) {
-    Kernel kernel({{.kind = launch::StepKind::global, .stall = 2}}, 1, 8);
-    kernel.touch(0, launch::AccessKind::store, 1000);
-    for (auto& line : kernel.blocks[0].lines) {
-        line.sectors = 1;
-        line.partial = true;
-        line.written = costs::LineBytes(0, 4);
-    }
+    Kernel kernel = storing_words();
     SmRates filling = rates();
     filling.partial_stores.kept_lines = 2;
     Shares shares = kAlone;

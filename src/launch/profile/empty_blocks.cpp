@@ -1,6 +1,12 @@
 #include "launch/profile/empty_blocks.hpp"
 
+#include "launch/profile/recorder.hpp"
+#include "launch/profile/watched_run.hpp"
+#include "units/error.hpp"
+#include "units/warp.hpp"
+
 #include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <random>
 #include <utility>
@@ -10,6 +16,24 @@ namespace {
 
 /// Blocks to look at before all of them are. Where one in ten is empty, they miss all of these in 1 of 160 launches.
 constexpr int kFirstLooks = 48;
+
+/// Lets a block go on.
+class Onlooker : public sim::machine_code::Observer {
+public:
+    void execute(std::size_t /*step*/, std::uint32_t /*lanes*/, std::uint32_t /*mask*/) override {}
+    void access(sim::machine_code::Space /*space*/, sim::machine_code::Access /*access*/, std::uint64_t /*offset*/,
+                std::uint64_t /*bytes*/) override {}
+    bool end_block(std::uint64_t /*index*/) override { return true; }
+};
+
+/// Ends a block at its first access to global memory.
+class UntilAccess final : public Onlooker {
+public:
+    void access(sim::machine_code::Space space, sim::machine_code::Access /*access*/, std::uint64_t /*offset*/,
+                std::uint64_t /*bytes*/) override {
+        if (space == sim::machine_code::Space::global) throw Interruption{Interruption::Why::instructions};
+    }
+};
 
 }  // namespace
 
@@ -28,6 +52,35 @@ std::optional<std::vector<bool>> find_empty_blocks(std::uint64_t blocks, std::ui
         const auto ended = ends(block);
         if (!ended) return std::nullopt;
         empty[block] = *ended;
+    }
+    return empty;
+}
+
+std::optional<std::vector<bool>> empty_blocks_of(const PreparedLaunch& prepared,
+                                                 const sim::machine_code::FunctionalLaunch& launch, SavedMemory& saved,
+                                                 std::uint64_t seed) {
+    const std::uint64_t warps = (launch.block.count() + kWarpSize - 1) / kWarpSize;
+    // Whether a block ends within `instructions` of each warp. nullopt: it fails, and so does the block that is
+    // sampled.
+    const auto ends = [&](std::uint64_t block, std::uint64_t instructions,
+                          sim::machine_code::Observer& observer) -> std::optional<bool> {
+        std::size_t left = instructions * warps;
+        try {
+            return run_watched(prepared, launch, block, observer, saved, left);
+        } catch (const DeviceError&) {
+            return std::nullopt;
+        }
+    };
+    auto empty = find_empty_blocks(launch.grid.count(), seed, [&](std::uint64_t block) {
+        UntilAccess access;
+        return ends(block, kMostOfEmptyWarp, access);
+    });
+    if (!empty) return std::nullopt;
+    const auto first = std::ranges::find(*empty, false) - empty->begin();
+    const auto last = empty->rend() - std::find(empty->rbegin(), empty->rend(), false) - 1;
+    for (const auto block : {first, last}) {
+        Onlooker onlooker;
+        if (ends(static_cast<std::uint64_t>(block), kLeastOfOtherWarp, onlooker) != false) return std::nullopt;
     }
     return empty;
 }

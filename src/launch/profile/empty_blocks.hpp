@@ -1,6 +1,10 @@
 // Blocks that end at once, and which SMs run the others.
 #pragma once
 
+#include "launch/prepared_launch.hpp"
+#include "launch/profile/saved_memory.hpp"
+#include "sim/machine_code/run.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -22,6 +26,12 @@ inline constexpr std::uint64_t kLeastOfOtherWarp = 1024;
 /// where it cannot say.
 [[nodiscard]] std::optional<std::vector<bool>> find_empty_blocks(
     std::uint64_t blocks, std::uint64_t seed, const std::function<std::optional<bool>(std::uint64_t)>& ends);
+
+/// Calls find_empty_blocks() with the blocks of a launch. Returns nullopt also where the others are shorter than
+/// kLeastOfOtherWarp says: the first and the last of them are looked at.
+[[nodiscard]] std::optional<std::vector<bool>> empty_blocks_of(const PreparedLaunch& prepared,
+                                                               const sim::machine_code::FunctionalLaunch& launch,
+                                                               SavedMemory& saved, std::uint64_t seed);
 
 /// The blocks that are not empty, by SM, in the order in which they start. The first blocks start on all SMs in turn.
 /// Each further block starts where one has ended: the empty ones first, then the others in the order of their starts.

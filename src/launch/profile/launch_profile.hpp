@@ -158,6 +158,12 @@ struct BlockTrace {
     /// By line: how many SMs of a GPC have a block that loads it while this one runs. Empty: not known.
     std::vector<std::uint8_t> sharers;
 
+    /// Instructions of all warps.
+    [[nodiscard]] std::size_t events() const {
+        std::size_t all = 0;
+        for (const auto& warp : warps) all += warp.size();
+        return all;
+    }
     [[nodiscard]] double sharers_of(std::size_t line) const {
         return sharers.size() == lines.size() ? std::max<double>(1, sharers[line]) : 1;
     }

@@ -12,6 +12,7 @@
 #include "launch/profile/saved_memory.hpp"
 #include "launch/profile/sharers.hpp"
 #include "launch/profile/steps.hpp"
+#include "launch/profile/watched_run.hpp"
 #include "machine/cache_scope.hpp"
 #include "sim/machine_code/unknown_values.hpp"
 #include "sim/sm/engine/residency.hpp"
@@ -54,51 +55,6 @@ constexpr std::size_t kComparedBlocks = 4;
 constexpr std::string_view kAlone =
     "each sampled block starts with the memory as it is before the launch: no block was seen to read what another one "
     "writes";
-
-/// Shows an observer what a block does, and keeps what it overwrites.
-class Watched final : public sim::machine_code::Observer {
-public:
-    /// `left` counts the instructions that may still be executed.
-    Watched(sim::machine_code::Observer& observer, SavedMemory& saved, std::size_t& left)
-        : observer_(observer), saved_(saved), left_(left) {}
-    void execute(std::size_t step, std::uint32_t lanes, std::uint32_t mask) override {
-        if (left_ == 0) throw Interruption{Interruption::Why::instructions};
-        --left_;
-        observer_.execute(step, lanes, mask);
-    }
-    void access(sim::machine_code::Space space, sim::machine_code::Access access, std::uint64_t offset,
-                std::uint64_t bytes) override {
-        using enum sim::machine_code::Access;
-        if (space == sim::machine_code::Space::global && access != read) saved_.save(offset, bytes);
-        observer_.access(space, access, offset, bytes);
-    }
-    bool end_block(std::uint64_t index) override { return observer_.end_block(index); }
-
-private:
-    sim::machine_code::Observer& observer_;
-    SavedMemory& saved_;
-    std::size_t& left_;
-};
-
-/// Lets a block go on.
-class Onlooker final : public sim::machine_code::Observer {
-public:
-    void execute(std::size_t /*step*/, std::uint32_t /*lanes*/, std::uint32_t /*mask*/) override {}
-    void access(sim::machine_code::Space /*space*/, sim::machine_code::Access /*access*/, std::uint64_t /*offset*/,
-                std::uint64_t /*bytes*/) override {}
-    bool end_block(std::uint64_t /*index*/) override { return true; }
-};
-
-/// Ends a block at its first access to global memory.
-class UntilAccess final : public sim::machine_code::Observer {
-public:
-    void execute(std::size_t /*step*/, std::uint32_t /*lanes*/, std::uint32_t /*mask*/) override {}
-    void access(sim::machine_code::Space space, sim::machine_code::Access /*access*/, std::uint64_t /*offset*/,
-                std::uint64_t /*bytes*/) override {
-        if (space == sim::machine_code::Space::global) throw Interruption{Interruption::Why::instructions};
-    }
-    bool end_block(std::uint64_t /*index*/) override { return true; }
-};
 
 class Profiler {
 public:
@@ -285,57 +241,13 @@ private:
         return true;
     }
 
-    /// Whether a block ends within kMostOfEmptyWarp instructions of each warp and without global memory; nullopt where
-    /// that cannot be said.
-    std::optional<bool> ends_at_once(std::uint64_t block) {
-        UntilAccess access;
-        return ends_within(block, kMostOfEmptyWarp, access);
-    }
-
-    /// Whether a block ends within `instructions` instructions of each warp, and before the observer interrupts it.
-    std::optional<bool> ends_within(std::uint64_t block, std::uint64_t instructions,
-                                    sim::machine_code::Observer& observer) {
-        auto launch = launch_;
-        launch.blocks = {block};
-        launch.watches_waits = true;
-        std::size_t left = instructions * profile_.warps_of_block();
-        Watched watched(observer, saved_, left);
-        launch.observer = &watched;
-        std::optional<bool> ended = true;
-        try {
-            (void)sim::machine_code::run(prepared_.program(), launch, prepared_.memory());
-        } catch (const Interruption&) {
-            ended = false;
-        } catch (const DeviceError&) {
-            ended.reset();  // the block that is sampled says how it fails
-        } catch (...) {
-            restore_memory();
-            throw;
-        }
-        restore_memory();
-        return ended;
-    }
-
-    /// Whether blocks that are not empty take long beside the time for which empty ones hold their places. Looks at the
-    /// first and the last of them.
-    bool others_are_long(const std::vector<bool>& empty) {
-        const auto first = std::ranges::find(empty, false);
-        const auto last = std::find(empty.rbegin(), empty.rend(), false);
-        for (const std::ptrdiff_t block : {first - empty.begin(), empty.rend() - last - 1}) {
-            Onlooker onlooker;
-            if (ends_within(static_cast<std::uint64_t>(block), kLeastOfOtherWarp, onlooker) != false) return false;
-        }
-        return true;
-    }
-
     /// Finds which SM runs which blocks, where some blocks end at once and leave their places to others.
     void place_blocks() {
         if (profile_.blocks <= sms_) return;
         const auto most = static_cast<double>(kMostOfEmptyWarp * profile_.warps_of_block());
         if (most * static_cast<double>(profile_.blocks) > sampling_.thorough) return;
-        const auto empty = find_empty_blocks(profile_.blocks, sampling_.seed,
-                                             [this](std::uint64_t block) { return ends_at_once(block); });
-        if (!empty || !others_are_long(*empty)) return;
+        const auto empty = empty_blocks_of(prepared_, launch_, saved_, sampling_.seed);
+        if (!empty) return;
         placed_ = blocks_by_sm(*empty, sms_, profile_.resident_blocks);
         profile_.empty_blocks = static_cast<std::uint64_t>(std::ranges::count(*empty, true));
         profile_.assumptions.emplace_back(fmt::format(
@@ -408,23 +320,18 @@ private:
         const auto* const cache = machine::shared_cache(machine_, "global");
         if (cache == nullptr || cache->merged_requests.value_or(1) <= 1) return;
         const double most = executed_ + sampling_.thorough / 2;
+        constexpr std::size_t kLonger = 2;  // other blocks may have as many times the events
         BlockTrace other;
         for (auto& of_sm : profile_.sms)
             add_sharers(of_sm, blocks_of_gpc(machine_, profile_.blocks, of_sm.front().block),
                         [&](std::uint64_t block) -> const BlockTrace* {
-                            if (stopped_ || executed_ > most || !has_room_for(of_sm.front())) return nullptr;
-                            if (!execute(block, true)) return nullptr;
+                            if (stopped_ || executed_ > most ||
+                                events_ + kLonger * of_sm.front().events() > sampling_.most_events ||
+                                !execute(block, true))
+                                return nullptr;
                             other = recorder_.take_trace();
                             return &other;
                         });
-    }
-
-    /// Whether another block like this one can be recorded.
-    [[nodiscard]] bool has_room_for(const BlockTrace& like) const {
-        std::size_t events = 0;
-        for (const auto& warp : like.warps) events += warp.size();
-        constexpr std::size_t kLonger = 2;  // other blocks may be longer
-        return events_ + kLonger * events <= sampling_.most_events;
     }
 
     void note_missing() {
@@ -572,26 +479,15 @@ private:
 
     /// Executes a block for another observer than the recorder.
     bool watch(std::uint64_t block, sim::machine_code::Observer& observer) {
-        auto launch = launch_;
-        launch.blocks = {block};
         const std::size_t most =
             std::min(left_to_watch_, static_cast<std::size_t>(kWatched * sampling_.most_instructions));
         std::size_t left = most;
-        Watched watched(observer, saved_, left);
-        launch.observer = &watched;
-        launch.watches_waits = true;
-        bool complete = true;
+        bool complete = false;
         try {
-            (void)sim::machine_code::run(prepared_.program(), launch, prepared_.memory());
-        } catch (const Interruption&) {
-            complete = false;
+            complete = run_watched(prepared_, launch_, block, observer, saved_, left);
         } catch (const sim::machine_code::WaitsForever&) {
-            complete = false;
-        } catch (...) {
-            restore_memory();
-            throw;
+            // Others have to run for it to end.
         }
-        restore_memory();
         left_to_watch_ -= most - left;
         watched_whole_ = watched_whole_ && complete;
         return complete;

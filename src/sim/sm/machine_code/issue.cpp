@@ -38,14 +38,6 @@ std::vector<std::byte> parameter_bytes(const MachineProgram& program, const devi
     return packed_parameters(program.kernel, places, program.parameter_bytes, arguments);
 }
 
-/// The way of constants to an SM, which code may share.
-struct NearPort {
-    MemorySystem& memory;
-    std::uint32_t sm;
-    double bytes;
-    [[nodiscard]] double reserve(double now) const { return memory.pass_near(PathKind::constant, sm, bytes, now); }
-};
-
 /// Blocks of a cluster, as the launch says, or else the code.
 device::Dim3 cluster_of(const MachineProgram& program, const device::Launch& launch) {
     if (launch.cluster) {
@@ -280,11 +272,6 @@ void SassEngine::fetch_registers(const Warp& warp, const SassNeeds& needs) {
         const std::uint32_t* const row = warp.state.registers[reg].data();
         for (std::size_t word = 0; word < kWarpSize; word += kHostLineWords) __builtin_prefetch(row + word);
     }
-}
-
-double SassEngine::constant_there(const Warp& warp, std::uint32_t place, double now) {
-    const NearPort port{setup_.memory_system, units_.schedulers[warp.scheduler].sm, constant_line_};
-    return constant_operands_[warp.scheduler].there(place, port, now);
 }
 
 void SassEngine::prepare(Warp& warp, double now) {

@@ -38,6 +38,14 @@ bool accesses_barrier(const machine_code::Step& step) {
     return step.instruction.form->facts->what == sass::Class::shared_barrier;
 }
 
+/// The way of constants to an SM, which code may share.
+struct NearPort {
+    MemorySystem& memory;
+    std::uint32_t sm;
+    double bytes;
+    [[nodiscard]] double reserve(double now) const { return memory.pass_near(PathKind::constant, sm, bytes, now); }
+};
+
 }  // namespace
 
 void SassEngine::find_accesses() {
@@ -117,6 +125,11 @@ void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, d
         const auto reached = warp.state.block->reached;
         for_lanes(mask, [&](int lane) { check_waiters(reached[static_cast<std::size_t>(lane)]->resident, now); });
     }
+}
+
+double SassEngine::constant_there(const Warp& warp, std::uint32_t place, double now) {
+    const NearPort port{setup_.memory_system, units_.schedulers[warp.scheduler].sm, constant_line_};
+    return constant_operands_[warp.scheduler].there(place, port, now);
 }
 
 void SassEngine::access_constant(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now) {

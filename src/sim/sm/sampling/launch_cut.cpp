@@ -40,8 +40,8 @@ struct Waves {
     double uncertainty = 0;  ///< in waves, on both sides
 };
 
-/// The blocks of the last wave share their SMs with fewer others. Where each waits for
-/// its own latencies, they take as long as those of a full wave. Where they share what they wait for, they take less.
+/// The blocks of the last wave share their SMs with fewer others. Where each waits for its own latencies, they take as
+/// long as those of a full wave. Where they share what they wait for, they take less.
 Waves waves_of(const CutGrid& grid) {
     const std::uint64_t wave = grid.sms * grid.blocks_of_sm;
     const std::uint64_t full = grid.blocks / wave, rest = grid.blocks % wave;
