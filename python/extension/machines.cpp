@@ -3,14 +3,20 @@
 #include "answer/described_gpu.hpp"
 #include "machine/diff.hpp"
 #include "machine/json.hpp"
+#include "machine/names.hpp"
 #include "machine/paths.hpp"
 #include "rows.hpp"
 #include "scan/files.hpp"
 #include "scan/runner.hpp"
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace gputomo::python {
 namespace {
@@ -118,6 +124,14 @@ void bind_machines(nb::module_& module) {
         .def("assumed", [](const answer::DescribedGpu& gpu) { return object_of(gpu.assumed()); })
         .def("sm", &answer::DescribedGpu::sm);
     module.def("diff", diff_of, nb::arg("a"), nb::arg("b"), nb::arg("tolerance"));
+    module.def(
+        "description_named",
+        [](const std::string& given, const std::vector<std::pair<std::string, std::string>>& known) {
+            std::vector<machine::DescriptionName> names;
+            for (const auto& [name, gpu] : known) names.push_back({name, gpu});
+            return machine::description_named(given, names);
+        },
+        nb::arg("given"), nb::arg("known"));
     module.attr("scan_schema") = nb::str(scan::kScanSchema.data(), scan::kScanSchema.size());
 }
 

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Union, get_type_hints
 
@@ -260,18 +261,31 @@ def names() -> list[str]:
     return sorted(file.stem for file in _FOLDER.glob("*.json"))
 
 
+@lru_cache(maxsize=None)
+def _gpus() -> list[tuple[str, str]]:
+    """Names of the package's descriptions, each with that of its GPU."""
+    files = [_FOLDER / f"{name}.json" for name in names()]
+    return [(file.stem, json.loads(file.read_bytes())["identity"]["name"]["value"]) for file in files]
+
+
 def load(machine: MachineLike) -> Machine:
     """A description by its name, such as `"h200"`, or from a file that `gputomo scan` wrote.
 
-    The file is a `machine.json` or a `scan.json`, compressed with gzip or not. `"sim:h200"`, as on the command line,
-    is the same as `"h200"`. A Machine is returned as it is. Raises InputError that names the file and the field where
-    it is wrong.
+    The file is a `machine.json` or a `scan.json`, compressed with gzip or not. `"H200"`, the GPU's name `"NVIDIA H200"`
+    and `"sim:h200"` of the command line are the same as `"h200"`. A Machine is returned as it is. Raises InputError
+    that names the file and the field where it is wrong.
     """
     if isinstance(machine, Machine):
         return machine
     origin = os.fspath(machine)
     name = origin.removeprefix("sim:")
-    file = _FOLDER / f"{name}.json" if name in names() else Path(name)
+    file = Path(name)
+    if name in names():
+        file = _FOLDER / f"{name}.json"
+    elif not file.exists():
+        meant = _core.description_named(name, _gpus())
+        if meant is not None:
+            origin, file = meant, _FOLDER / f"{meant}.json"
     try:
         content = file.read_bytes()
     except OSError as error:

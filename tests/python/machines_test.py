@@ -137,6 +137,20 @@ class Files(unittest.TestCase):
         with self.assertRaisesRegex(gputomo.InputError, "h300.*expected a file, or one of .*h200"):
             gputomo.load("h300")
 
+    def test_names_of_gpus_are_names_of_descriptions(self):
+        known = gputomo.load("h200")
+        for name in ("H200", "NVIDIA H200", "nvidia-h200", "sim:H200"):
+            found = gputomo.load(name)
+            self.assertEqual((found.origin, found.to_json()), ("h200", known.to_json()), name)
+        for name in gputomo.names():
+            self.assertEqual(gputomo.load(gputomo.load(name).name).origin, name)
+        with self.assertRaisesRegex(gputomo.InputError, "H100 PCIe.*expected a file, or one of .*h100"):
+            gputomo.load("H100 PCIe")
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "H200"
+            file.write_text(gputomo.load("gtx280").to_json())
+            self.assertEqual(gputomo.load(file).name, "GeForce GTX 280", "a file comes first")
+
 
 class Tables(unittest.TestCase):
     def test_have_a_row_for_each_leaf(self):

@@ -6,11 +6,13 @@
 #include "cli/terminal/messages.hpp"
 #include "device/cuda/cuda.hpp"
 #include "machine/json.hpp"
+#include "machine/names.hpp"
 #include "sim/completion.hpp"
 #include "units/error.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -33,6 +35,31 @@ void note_assumptions(const std::string& name, const std::vector<std::string>& a
             "{} leaves {} things open that simulation needs; the first of what is assumed: {}. `gputomo simulate "
             "--explain` lists all",
             name, assumed.size(), assumed.front());
+}
+
+/// Names of the descriptions that are built in, with those of their GPUs.
+const std::vector<machine::DescriptionName>& built_in_names() {
+    static const auto names = [] {
+        std::vector<machine::DescriptionName> found;
+        for (const auto& machine : embedded_machines()) {
+            const auto json = nlohmann::json::parse(machine.text);
+            found.push_back({std::string(machine.name), json.at("/identity/name/value"_json_pointer)});
+        }
+        return found;
+    }();
+    return names;
+}
+
+/// The text of the built-in description that is meant; nullptr where there is none.
+const EmbeddedFile* built_in(const std::string& given) {
+    const auto machines = embedded_machines();
+    auto found = std::ranges::find(machines, given, &EmbeddedFile::name);
+    if (found == machines.end()) {
+        const auto name = machine::description_named(given, built_in_names());
+        if (!name) return nullptr;
+        found = std::ranges::find(machines, *name, &EmbeddedFile::name);
+    }
+    return &*found;
 }
 
 }  // namespace
@@ -64,18 +91,16 @@ std::vector<std::string> shipped_machines() {
 
 machine::Machine simulated_machine(const std::string& name) {
     const std::string what = name.substr(4);
-    for (const auto& machine : embedded_machines())
-        if (machine.name == what) return machine::from_json(machine.text, name);
     if (what.ends_with(".json") || what.ends_with(".json.gz")) return machine_in(what);
+    if (const auto* machine = built_in(what)) return machine::from_json(machine->text, name);
     throw InputError(
         fmt::format("device '{}': no such machine; expected sim:NAME with NAME one of {}, or sim:FILE.json", name,
                     fmt::join(shipped_machines(), ", ")));
 }
 
 std::string with_prefix(const std::string& name) {
-    return std::ranges::any_of(embedded_machines(), [&](const auto& machine) { return machine.name == name; })
-               ? "sim:" + name
-               : name;
+    const auto* machine = built_in(name.starts_with("sim:") ? name.substr(4) : name);
+    return machine == nullptr ? name : fmt::format("sim:{}", machine->name);
 }
 
 std::unique_ptr<sim::SimulatedDevice> open_simulated(const std::string& given, std::uint64_t seed, int noise,

@@ -27,7 +27,7 @@ struct DescriptionChanges {
 [[nodiscard]] std::unique_ptr<sim::SimulatedDevice> open_simulated(const std::string& name, std::uint64_t seed,
                                                                    int noise, DescriptionChanges* changes = nullptr);
 
-/// "sim:h200" for "h200", a description that is built in; other names as they are.
+/// "sim:h200" for "h200", "sim:H200" or "NVIDIA H200", a description that is built in; other names as they are.
 [[nodiscard]] std::string with_prefix(const std::string& name);
 
 /// 3 for "cuda:3". Throws InputError where no number follows.

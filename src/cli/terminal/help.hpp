@@ -19,6 +19,6 @@ inline constexpr const char* kSampleAboveHelp =
 /// The launches above take a minute or more as a whole, those below are exact.
 inline constexpr unsigned kDefaultSampleAbove = 50'000'000;
 inline constexpr const char* kMachineHelp =
-    "machine.json, scan.json[.gz], or NAME or sim:NAME for a built-in description";
+    "machine.json, scan.json[.gz], or NAME or sim:NAME for a built-in description, such as h200";
 
 }  // namespace gputomo::cli
