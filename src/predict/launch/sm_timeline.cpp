@@ -1,16 +1,14 @@
 #include "predict/launch/sm_timeline.hpp"
 
-#include "costs/beside_products.hpp"
 #include "predict/launch/gpu_server.hpp"
 #include "predict/launch/sm_memory.hpp"
 #include "predict/launch/sm_server.hpp"
+#include "predict/launch/sm_units.hpp"
 #include "predict/launch/steps_apart.hpp"
 #include "predict/launch/warp_timeline.hpp"
 #include "units/interruption.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -42,21 +40,11 @@ public:
                 static_cast<std::size_t>(rates.schedulers)),
           memory_(rates, shares_, profile.partial_store, timeline_),
           code_(rates.code, static_cast<std::size_t>(rates.schedulers), scale_),
-          constants_(rates.constants, static_cast<std::size_t>(rates.schedulers), scale_),
           constant_operands_(
               static_cast<std::size_t>(rates.schedulers),
               costs::ConstantOperands(shares.contention ? rates.constants_read : rates.constants_read.alone())),
           constant_port_(shares.contention ? rates.constants_read : rates.constants_read.alone()),
-          issue_(static_cast<std::size_t>(rates.schedulers)),
-          ports_(issue_.size(), costs::RegisterPorts(rates.registers)),
-          shared_queue_(rates.shared_queue, issue_.size()),
-          units_of_sm_(profile.units.size()),
-          units_(profile.units.size() * issue_.size()),
-          products_(issue_.size()) {
-        for (const auto& step : profile.steps)
-            if (const auto unit = static_cast<std::size_t>(step.unit);
-                step.results > 0 && std::ranges::find(arithmetic_units_, unit) == arithmetic_units_.end())
-                arithmetic_units_.push_back(unit);
+          units_(profile, rates, scale_) {
         std::vector<costs::StallKind> kinds;
         for (const auto& step : profile.steps) kinds.push_back(step.stalls);
         timeline_.stalls = costs::StallRecord(std::move(kinds));
@@ -148,8 +136,13 @@ private:
         const double loads = timeline_.l1_bytes > 0 || memory_.atomics_end() > 0 ? rates_.load_drain : 0;
         const double stores = memory_.stores_end() > 0 ? rates_.store_drain : 0;
         timeline_.cycles += std::max(loads, stores);
-        fill_busy();
-        fill_used();
+        units_.fill_busy(timeline_.busy);
+        memory_.fill_busy(timeline_.busy);
+        timeline_.busy[kBlockStarts] = starts_.busy();
+        std::erase_if(timeline_.busy, [](const auto& row) { return row.second == 0; });
+        timeline_.used = memory_.used();
+        // SMs without blocks count as well.
+        units_.fill_used(timeline_.used, shares_.active_sms / rates_.sms);
         return std::move(timeline_);
     }
 
@@ -328,22 +321,17 @@ private:
         warp.hold = std::max(warp.hold, code_.there(address, warp.scheduler, warp.issued));
     }
 
-    Server& unit_of(const launch::ProfiledStep& step, std::uint32_t scheduler) {
-        const auto unit = static_cast<std::size_t>(step.unit);
-        return profile_.units[unit].of_sm ? units_of_sm_[unit] : units_[unit * issue_.size() + scheduler];
-    }
-
     void issue(std::uint32_t index, double now) {
         ReplayedWarp& warp = warps_[index];
         const launch::WarpEvent& event = warp.event();
         const launch::ProfiledStep& step = profile_.steps[event.step];
-        if (const double room = room_for(warp, step, event); room > now) {
+        if (const double room = units_.room_for(warp, step, event); room > now) {
             warp.waited.unit_free = room;
             queue_.emplace(room, index);
             return;
         }
         if (step.unit >= 0 && !step.queues && !warp.has_unit && event.access != launch::kNotExecuted) {
-            const double start = unit_of(step, warp.scheduler).take(now, step.interval * scale_);
+            const double start = units_.take(step, warp.scheduler, now);
             warp.waited.unit_free = start;
             if (start > now) {
                 // Others issue until the unit is free.
@@ -353,47 +341,17 @@ private:
             }
         }
         warp.has_unit = false;
-        const double slots = slots_of(step, event);
-        const double chosen = issue_[warp.scheduler].take(now, slots * rates_.issue_interval * scale_);
-        const double at = scale_ > 0 ? ports_[warp.scheduler].issue(step.reads, index, chosen) : chosen;
-        issue_[warp.scheduler].free += at - chosen;
+        const auto [chosen, at] = units_.issue(step, event, warp.scheduler, index, now);
         warp.waited.step = event.step;
         warp.waited.chosen = chosen;
         warp.waited.at = at;
         if (shares_.contention) timeline_.stalls.issue(warp.waited, rates_.issue_interval);
         warp.waited = {.before = event.step, .since = at, .fixed = at + step.stall};
-        issued_ += rates_.issue_interval;
         warp.issued = at;
         warp.hold = at + std::max<double>(step.stall, step.rejoins);
         warp.goes_on = step.goes_on;
         ++warp.next;
-        hold_arithmetic_back(step, event, warp.scheduler, at);
         complete(index, step, event, at);
-    }
-
-    /// Beside products of warp groups, arithmetic of all units waits after an instruction that writes registers.
-    void hold_arithmetic_back(const launch::ProfiledStep& step, const launch::WarpEvent& event, std::uint32_t scheduler,
-                              double at) {
-        if (step.results == 0 || event.access == launch::kNotExecuted) return;
-        const double next = products_[scheduler].next(at, step.results);
-        if (next <= at) return;
-        for (const auto unit : arithmetic_units_) {
-            Server& server = units_[unit * issue_.size() + scheduler];
-            server.free = std::max(server.free, next);
-        }
-    }
-
-    /// When the queue of shared memory has room for the instruction.
-    [[nodiscard]] double room_for(const ReplayedWarp& warp, const launch::ProfiledStep& step,
-                                  const launch::WarpEvent& event) const {
-        const bool waits = step.kind == launch::StepKind::shared && event.access < launch::kNotExecuted;
-        return waits && shared_queue_.described() && scale_ > 0 ? shared_queue_.room(warp.scheduler) : 0;
-    }
-
-    [[nodiscard]] double slots_of(const launch::ProfiledStep& step, const launch::WarpEvent& event) const {
-        if (event.access == launch::kNotExecuted) return 1;
-        if (event.access == launch::kNoAccess || step.kind == launch::StepKind::constant) return step.slots;
-        return step.kind == launch::StepKind::shared ? rates_.shared_slots : rates_.access_slots;
     }
 
     /// A warp whose phase has ended.
@@ -448,28 +406,6 @@ private:
         for (const PhaseWaiter& waiter : released) go_on(waiter, ended);
     }
 
-    /// The SM's unit takes the lines of bulk copies one after the other. Returns when all bytes are where they go.
-    double copy_bulk(ReplayedWarp& warp, const launch::WarpEvent& event, double at) {
-        const launch::BlockTrace& trace = *blocks_[warp.block].trace;
-        const launch::WarpAccess& access = trace.accesses[event.access];
-        const bool writes = access.kind != launch::AccessKind::load;
-        const costs::BulkSpec& spec = rates_.bulk;
-        const double start = writes ? spec.store_start : access.tensor ? spec.tensor_start : spec.start;
-        const double rate = writes ? spec.store_bytes_per_cycle : spec.bytes_per_cycle;
-        const double earlier = writes ? 0 : access.tensor ? spec.tensor_earlier : spec.earlier;
-        double done = at + start;
-        for (std::size_t i = access.first; i < std::size_t{access.first} + access.lines; ++i) {
-            const launch::TouchedLine& line = trace.lines[i];
-            const double bytes = std::popcount(line.sectors) * static_cast<double>(launch::kTouchedSectorBytes);
-            const double leaves = bulk_.take(at, std::max(spec.piece, rate > 0 ? bytes / rate : 0) * scale_) + start;
-            done = std::max(done, memory_.served(access, {line, trace.sharers_of(i)}, leaves, warp.twin) - earlier);
-            if (writes) warp.bulk_read = std::max(warp.bulk_read, leaves);
-        }
-        if (writes) warp.bulk_done = std::max(warp.bulk_done, done);
-        timeline_.cycles = std::max(timeline_.cycles, done * scale_);
-        return done;
-    }
-
     void complete(std::uint32_t index, const launch::ProfiledStep& step, const launch::WarpEvent& event, double at) {
         ReplayedWarp& warp = warps_[index];
         if (event.access == launch::kNotExecuted) {
@@ -478,17 +414,19 @@ private:
         }
         double read = at + std::max(step.interval, rates_.issue_interval), written = at + step.latency;
         if (step.queues && step.unit >= 0) {
-            Server& unit = unit_of(step, warp.scheduler);
-            written = unit.take(at, step.interval * scale_) + step.latency;
-            if (step.beside > 0) products_[warp.scheduler].add(unit.free, step.beside * scale_);
-            read = written;
+            read = written = units_.queue(step, warp.scheduler, at) + step.latency;
         }
         if (step.shows_stores) read = written = std::max(at, warp.shared_stored) + step.latency;
         double arrives = at + rates_.bulk.arrival;
         if (step.kind == launch::StepKind::bulk_copy) {
-            if (event.access != launch::kNoAccess) arrives = copy_bulk(warp, event, at);
+            if (event.access != launch::kNoAccess) {
+                arrives = units_.copy_bulk(warp, *blocks_[warp.block].trace, event, memory_, at);
+                timeline_.cycles = std::max(timeline_.cycles, arrives * scale_);
+            }
         } else if (event.access != launch::kNoAccess) {
-            access(warp, step, event, at, read, written);
+            const auto served = units_.access(warp, *blocks_[warp.block].trace, step, event, memory_, at);
+            read = std::max(read, served.read);
+            written = served.written;
         }
         if (warp.copies_done > 0 && step.kind == launch::StepKind::shared)
             arrives = std::max(arrives, step.text.starts_with("ARRIVES") ? warp.copies_done : 0);
@@ -522,108 +460,6 @@ private:
             warp.hold = std::max(warp.hold, at + std::max(rates_.branch_latency, step.latency));
     }
 
-    void access(ReplayedWarp& warp, const launch::ProfiledStep& step, const launch::WarpEvent& event, double at,
-                double& read, double& written) {
-        const launch::BlockTrace& trace = *blocks_[warp.block].trace;
-        const launch::WarpAccess& access = trace.accesses[event.access];
-        double done = at, first_word = 0;
-        if (access.bank_cycles > 0) {
-            const double start = storage().take(at, static_cast<double>(access.bank_cycles) * scale_);
-            if (shared_queue_.described())
-                shared_queue_.note(warp.scheduler, access.kind == launch::AccessKind::load, at, start);
-            read = std::max(read, start);
-            done = start + static_cast<double>(access.bank_latency);
-            if (access.kind == launch::AccessKind::store) warp.shared_stored = std::max(warp.shared_stored, done);
-            first_word = done - static_cast<double>(access.conflict);
-        }
-        const std::span lines(trace.lines.data() + access.first, access.lines);
-        if (access.stage == launch::Stage::constants) done = constants_at(lines, warp, at);
-        if (access.stage_cycles > 0) {
-            const double cycles = static_cast<double>(access.stage_cycles);
-            const double first = stages_[static_cast<std::size_t>(access.stage)].take(at, cycles * scale_);
-            done = std::max({done, first, at + static_cast<double>(access.spread)});
-            const double later =
-                access.stage == launch::Stage::textures ? rates_.texture_latency - rates_.l1_latency : 0;
-            for (std::size_t i = 0; i < lines.size() && access.stage != launch::Stage::constants; ++i) {
-                const double leaves = first + cycles * static_cast<double>(i) / static_cast<double>(lines.size());
-                read = std::max(read, leaves);
-                const SharedLine line{lines[i], trace.sharers_of(access.first + i)};
-                const double there = memory_.served(access, line, leaves, warp.twin) + later;
-                first_word = i == 0 ? there : std::min(first_word, there);
-                done = std::max(done, there);
-            }
-            if (access.kind == launch::AccessKind::atomic) warp.atomics_left = memory_.atomics_left();
-            if (access.kind == launch::AccessKind::store) warp.hold = std::max(warp.hold, done - rates_.store_queue);
-        }
-        if (access.returning > 0)
-            done = warp.returning.back({.first = first_word,
-                                        .last = done,
-                                        .cycles = static_cast<double>(access.returning),
-                                        .spread = static_cast<double>(access.conflict)});
-        if (step.kind == launch::StepKind::copy) warp.copies_done = std::max(warp.copies_done, done);
-        if (access.kind != launch::AccessKind::store)
-            warp.memory_done = std::max(warp.memory_done, done);
-        else if (access.bank_cycles == 0)
-            warp.stored = std::max(warp.stored, done);
-        written = done;
-    }
-
-    /// When the first cache of constants has all of these lines.
-    double constants_at(std::span<const launch::TouchedLine> lines, const ReplayedWarp& warp, double at) {
-        double done = at;
-        if (!constants_.described()) return done;
-        costs::ConstantLines of_load(rates_.constant_lines);
-        const double hit = rates_.constant_lines.hit;
-        for (const launch::TouchedLine& line : lines)
-            for (std::uint32_t sectors = line.sectors; sectors != 0; sectors &= sectors - 1) {
-                const auto sector = static_cast<std::uint64_t>(std::countr_zero(sectors));
-                const std::uint64_t address =
-                    line.line * launch::kTouchedLineBytes + sector * launch::kTouchedSectorBytes;
-                const double there = constants_.there(address, warp.scheduler, at);
-                done = std::max(done, of_load.there(address, at, there + hit) - hit);
-            }
-        return done;
-    }
-
-    Server& storage() { return stages_[static_cast<std::size_t>(launch::Stage::storage)]; }
-
-    void fill_busy() {
-        const auto most = [](std::span<const Server> servers) {
-            return std::ranges::max(servers, {}, &Server::busy).busy;
-        };
-        auto& busy = timeline_.busy;
-        busy[kIssue] = most(issue_);
-        busy[kRegisterPorts] = std::ranges::max(ports_, {}, &costs::RegisterPorts::busy).busy();
-        for (std::size_t unit = 0; unit < profile_.units.size(); ++unit)
-            busy["unit " + profile_.units[unit].name] = std::max(units_of_sm_[unit].busy, most(of_schedulers(unit)));
-        constexpr std::array kNames{kStorage, kFirstCache, kConstants, kTextures};  // by launch::Stage
-        for (std::size_t stage = 0; stage < kNames.size(); ++stage) busy[kNames[stage]] = stages_[stage].busy;
-        memory_.fill_busy(busy);
-        busy[kBlockStarts] = starts_.busy();
-        std::erase_if(busy, [](const auto& row) { return row.second == 0; });
-    }
-
-    void fill_used() {
-        const auto stage = [this](launch::Stage which) { return stages_[static_cast<std::size_t>(which)].busy; };
-        const auto schedulers = static_cast<double>(issue_.size());
-        Utilisation& used = timeline_.used = memory_.used();
-        used.sm = std::max(issued_ / schedulers, stage(launch::Stage::constants));
-        for (std::size_t unit = 0; unit < profile_.units.size(); ++unit) {
-            double sum = 0;
-            for (const Server& server : of_schedulers(unit)) sum += server.busy;
-            used.sm = std::max({used.sm, units_of_sm_[unit].busy, sum / schedulers});
-        }
-        used.l1 = std::max({used.l1, stage(launch::Stage::storage), stage(launch::Stage::first_cache),
-                            stage(launch::Stage::textures)});
-        // SMs without blocks count as well.
-        used.sm *= shares_.active_sms / rates_.sms;
-        used.l1 *= shares_.active_sms / rates_.sms;
-    }
-
-    [[nodiscard]] std::span<const Server> of_schedulers(std::size_t unit) const {
-        return std::span(units_).subspan(unit * issue_.size(), issue_.size());
-    }
-
     const launch::LaunchProfile& profile_;
     const SmRates& rates_;
     Shares shares_;
@@ -632,21 +468,12 @@ private:
     costs::BlockRoom room_;
     Timeline timeline_;
     SmMemory memory_;
-    ReadOnlyPath code_, constants_;
+    ReadOnlyPath code_;
     std::vector<costs::ConstantOperands> constant_operands_;  ///< by scheduler
     costs::ConstantPort constant_port_;                       ///< of the cache behind them
-    std::vector<Server> issue_;
-    std::vector<costs::RegisterPorts> ports_;  ///< by scheduler
-    costs::SharedQueue shared_queue_;
-    std::vector<Server> units_of_sm_, units_;
-    std::vector<costs::ProductsUnderWay> products_;  ///< by scheduler
-    std::vector<std::size_t> arithmetic_units_;      ///< of a scheduler
-    /// Cycles in which an instruction issued, without the further slots that it takes.
-    double issued_ = 0;
-    Server bulk_;                   ///< the unit of bulk copies
-    std::array<Server, 4> stages_;  ///< by launch::Stage
-    Server first_starts_;           ///< of blocks on an empty GPU
-    GpuServer starts_{true};        ///< of blocks, or ends that count
+    SmUnits units_;
+    Server first_starts_;     ///< of blocks on an empty GPU
+    GpuServer starts_{true};  ///< of blocks, or ends that count
     StepsApart steps_;
     std::vector<ReplayedBlock> blocks_;
     std::vector<ReplayedWarp> warps_;
