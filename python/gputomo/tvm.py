@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from . import _nvrtc
@@ -126,19 +127,19 @@ def _extents(body: Any) -> tuple[list[int], list[int]]:
     return grid, [found.get(f"threadIdx.{d}", 1) for d in "xyz"]
 
 
-def cost_model(machine: MachineLike, **options: Any) -> Any:
-    """A cost model for MetaSchedule that predicts candidates for a described GPU.
-
-    The score of a candidate is 1 over its predicted milliseconds. One that cannot be predicted, which a
-    PredictionWarning says, gets the score of the best one of its batch, so that TVM measures it. `options` are those of
-    `predict_many()`.
-    """
+@lru_cache(maxsize=None)
+def _model_class() -> Any:
+    """The class of the cost models. TVM keeps every class of which it was given an object until the process ends, so
+    that there is one, and only its objects hold a machine."""
     base = library("tvm.s_tir.meta_schedule.cost_model", "tvm", "gputomo.tvm")
     utilities = library("tvm.ir.utils", "tvm", "gputomo.tvm")
     numpy = library("numpy", "tvm", "gputomo.tvm")
-    described = load(machine)
 
     class PredictedCost(base.PyCostModel):  # type: ignore[misc, name-defined]
+        def __init__(self, described: Machine, options: dict[str, Any]) -> None:
+            self.described = described
+            self.options = options
+
         def load(self, path: str) -> None:
             """Nothing is learnt, so nothing is kept."""
 
@@ -153,13 +154,23 @@ def cost_model(machine: MachineLike, **options: Any) -> Any:
             names = [f"candidate {i}" for i in range(len(candidates))]
             for name, candidate in zip(names, candidates):
                 try:
-                    made += launches(candidate.sch.mod, described)
+                    made += launches(candidate.sch.mod, self.described)
                 except Exception as error:  # TVM raises errors of many kinds
                     warn(name, error)
                     made.append(None)
-            times = milliseconds_of(made, names, described, options)
+            times = milliseconds_of(made, names, self.described, self.options)
             known = [time for time in times if time is not None]
             best = min(known, default=1.0)
             return numpy.array([1 / (best if time is None else time) for time in times], dtype="float64")
 
-    return utilities.derived_object(PredictedCost)()
+    return utilities.derived_object(PredictedCost)
+
+
+def cost_model(machine: MachineLike, **options: Any) -> Any:
+    """A cost model for MetaSchedule that predicts candidates for a described GPU.
+
+    The score of a candidate is 1 over its predicted milliseconds. One that cannot be predicted, which a
+    PredictionWarning says, gets the score of the best one of its batch, so that TVM measures it. `options` are those of
+    `predict_many()`.
+    """
+    return _model_class()(load(machine), options)

@@ -1,6 +1,7 @@
 """Tuners other than Triton's, each with the package itself: Helion, kernel_tuner, TVM and Inductor's scheduling. What
 is not installed is skipped."""
 
+import gc
 import importlib.util
 import inspect
 import json
@@ -10,6 +11,7 @@ import tempfile
 import unittest
 import unittest.mock
 import warnings
+import weakref
 
 import gputomo
 
@@ -175,7 +177,8 @@ class Tvm(unittest.TestCase):
             database=ms.database.MemoryDatabase(), cost_model=ms.cost_model.RandomModel(),
         )  # fmt: skip
         candidates = context.generate_measure_candidates()
-        model = gputomo.tvm.cost_model("h200")
+        described = gputomo.load("h200")
+        model = gputomo.tvm.cost_model(described)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             scores = model.predict(context, candidates)
@@ -185,6 +188,10 @@ class Tvm(unittest.TestCase):
         alone = launch.predict("h200", caches="dirty", quick=True).microseconds / 1000
         self.assertAlmostEqual(scores[0], 1 / alone)
         self.assertGreater(max(scores) / min(scores), 1.05, "candidates differ")
+        machine = weakref.ref(described)
+        del model, described, launch
+        gc.collect()
+        self.assertIsNone(machine(), "TVM keeps the machine")
 
 
 @needs("torch", "triton")
