@@ -49,6 +49,49 @@ double cycles_of(std::uint64_t blocks, std::uint32_t resident, const Recorded& r
     return predict_launch(profile, machine, "h200").cycles / (kInterval * kSteps);
 }
 
+/// Cycles of blocks of one warp, each of whose threads adds to one address of all blocks.
+double cycles_of_atomics(std::uint64_t blocks, std::uint32_t resident) {
+    constexpr std::size_t kAtomics = 50, kThreads = 32;
+    launch::LaunchProfile profile;
+    profile.kernel = "k";
+    profile.blocks = blocks;
+    profile.threads_of_block = kThreads;
+    profile.resident_blocks = resident;
+    profile.steps.assign(kAtomics, {.kind = launch::StepKind::global, .stall = 2});
+    profile.executed.assign(kAtomics, 1);
+    profile.threads.assign(kAtomics, kThreads);
+    profile.footprint = {.read = 32, .written = 32};
+    profile.atomic_sectors = {{0, static_cast<double>(blocks * kAtomics * kThreads)}};
+    for (const std::uint64_t sm : {std::uint64_t{0}, kSms / 2, kSms - 1}) {
+        auto& of_sm = profile.sms.emplace_back();
+        for (std::uint64_t block = sm; block < blocks && of_sm.size() < std::size_t{4} * resident; block += kSms) {
+            auto& trace = of_sm.emplace_back();
+            trace.block = block;
+            trace.warps.resize(1);
+            for (std::uint32_t s = 0; s < kAtomics; ++s) {
+                trace.warps[0].push_back({.step = s, .access = s});
+                trace.accesses.push_back({.first = static_cast<std::uint32_t>(trace.lines.size()),
+                                          .lines = kThreads,
+                                          .kind = launch::AccessKind::atomic,
+                                          .stage_cycles = 1});
+                trace.lines.insert(
+                    trace.lines.end(), kThreads,
+                    {.line = 0, .sectors = 1, .partial = true, .again = s > 0, .lone = true, .asked = 4});
+            }
+            profile.sampled.push_back({.block = block, .instructions = kAtomics});
+        }
+    }
+    static const auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json");
+    const double cycles = predict_launch(profile, machine, "h200").cycles;
+    return cycles / (static_cast<double>(blocks * kAtomics * kThreads) * *machine.accesses.at("l2_atomic").part_cycles);
+}
+
+TEST(LastWave, AsksOnceForTheAtomicsOfTheGrid) {
+    // One unit performs the atomics of all blocks one after the other, in whichever wave they are.
+    for (const std::uint64_t blocks : {2 * kSms, 3 * kSms, 2 * kSms + 1, 4 * kSms - 8, 5 * kSms})
+        EXPECT_NEAR(cycles_of_atomics(blocks, 2), 1, 0.03) << blocks;
+}
+
 TEST(LastWave, TakesAsLongAsItsBlocksAlone) {
     EXPECT_NEAR(cycles_of(kSms, 1), 1, 0.1);
     EXPECT_NEAR(cycles_of(kSms + 1, 1), 2, 0.1);

@@ -47,7 +47,7 @@ double AtomicLoad::cycles(const launch::TouchedLine& line, costs::AtomicClass ki
     return meets * units_.together(request) + (1 - meets) * units_.apart(request);
 }
 
-AtomicShares AtomicLoad::shares_of(std::span<const launch::BlockTrace> blocks, double factor) const {
+AtomicShares AtomicLoad::shares_of(std::span<const launch::BlockTrace> blocks, double factor, double part) const {
     std::vector<double> requests(requests_.size(), 0), busy(requests_.size(), 0);
     for (const launch::BlockTrace& block : blocks)
         for (const launch::WarpAccess& access : block.accesses)
@@ -64,13 +64,14 @@ AtomicShares AtomicLoad::shares_of(std::span<const launch::BlockTrace> blocks, d
     shares.parts.resize(requests_.size());
     for (std::size_t unit = 0; unit < requests_.size(); ++unit) {
         const double each = requests[unit] > 0 ? busy[unit] / requests[unit] : own / own_requests;
-        shares.parts[unit] = std::max(0.0, requests_[unit] * each - factor * busy[unit]);
+        shares.parts[unit] = std::max(0.0, part * requests_[unit] * each - factor * busy[unit]);
     }
     const double others = std::accumulate(shares.parts.begin(), shares.parts.end(), 0.0);
     if (others > 0)
         for (double& part : shares.parts) part /= others;
     shares.largest = std::ranges::max(shares.parts);
-    shares.others = others / (factor * own);
+    shares.own = factor * own;
+    shares.others = others / shares.own;
     return shares;
 }
 

@@ -16,7 +16,8 @@ namespace gputomo::predict {
 /// the whole grid does. Even SMs that go through memory in one order do so. Whoever has been served by a busy unit goes
 /// on to the next one, and soon all units are used at the same time.
 struct AtomicShares {
-    double others = 0;          ///< cycles of all units
+    double own = 0;             ///< cycles of all units that the SM's blocks ask for
+    double others = 0;          ///< cycles of all units that the others ask for, over `own`
     std::vector<double> parts;  ///< by unit: its part of `others`; empty where nothing asks for units
     double largest = 0;         ///< of these parts
 };
@@ -31,8 +32,9 @@ public:
     }
     /// Cycles for which a request occupies its unit, in the mean over what may come before it there.
     [[nodiscard]] double cycles(const launch::TouchedLine& line, costs::AtomicClass kind) const;
-    /// The SM runs `factor` times as many blocks as these.
-    [[nodiscard]] AtomicShares shares_of(std::span<const launch::BlockTrace> blocks, double factor) const;
+    /// The SM runs `factor` times as many blocks as these, while all SMs run `part` of the grid.
+    [[nodiscard]] AtomicShares shares_of(std::span<const launch::BlockTrace> blocks, double factor,
+                                         double part = 1) const;
     /// Whether one sector has most of what the busiest unit serves.
     [[nodiscard]] bool is_one_sector() const { return 2 * most_of_sector_ > most_; }
     /// Whether the busiest unit serves far more than the mean one.

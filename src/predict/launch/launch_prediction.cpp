@@ -61,11 +61,12 @@ public:
         if (const auto whole = whole_waves()) {
             const auto blocks = static_cast<std::size_t>(*whole) * profile_.resident_blocks;
             for (const auto& sm : profile_.sms)
-                results_.push_back(result_of(std::span(sm).first(blocks), static_cast<double>(blocks)));
+                results_.push_back(
+                    result_of(std::span(sm).first(blocks), static_cast<double>(blocks), part_of_grid(blocks)));
             add_last_wave(blocks);
         } else {
             for (std::size_t i = 0; i < profile_.sms.size(); ++i)
-                results_.push_back(result_of(profile_.sms[i], blocks_of_sm(i)));
+                results_.push_back(result_of(profile_.sms[i], blocks_of_sm(i), 1));
         }
         fill_times();
         fill_bytes();
@@ -101,6 +102,11 @@ private:
         return whole;
     }
 
+    /// The share of the grid that is done when each SM has run `of_sm` blocks.
+    [[nodiscard]] double part_of_grid(std::size_t of_sm) const {
+        return static_cast<double>(of_sm) * rates_.sms / static_cast<double>(profile_.blocks);
+    }
+
     /// The blocks that are left over run on few SMs, with less contention.
     void add_last_wave(std::size_t before) {
         const auto resident = static_cast<double>(profile_.resident_blocks);
@@ -108,8 +114,11 @@ private:
         const double of_sm = blocks_end_together() ? std::min(left, resident) : std::ceil(left / rates_.sms);
         const auto& first = profile_.sms.front();
         const std::size_t wave = profile_.resident_blocks;
-        Shares shares = shares_of(std::span(first).first(before), 1);
+        Shares shares = shares_of(std::span(first).first(before), 1, part_of_grid(before));
         shares.active_at_end = std::ceil(left / of_sm);
+        shares.atomic_shares.own *= static_cast<double>(wave) / static_cast<double>(before);  // one wave is replayed
+        shares.atomics_at_end =
+            shares.atomic_shares.others * (shares.active_at_end - 1) / std::max(1.0, shares.active_sms - 1);
         const auto last = last_blocks(before, static_cast<std::size_t>(of_sm));
         const auto longer = [&] {
             const auto both =
@@ -189,7 +198,8 @@ private:
         return std::max(1.0, active / rates_.gpcs);
     }
 
-    [[nodiscard]] Shares shares_of(std::span<const launch::BlockTrace> blocks, double factor) const {
+    /// The SM runs `factor` times as many blocks as these, while all SMs run `part` of the grid.
+    [[nodiscard]] Shares shares_of(std::span<const launch::BlockTrace> blocks, double factor, double part) const {
         const double active = active_sms(factor * static_cast<double>(blocks.size()));
         const TouchedBytes touched = touched_bytes(blocks, rates_.l2_granule);
         const auto& grid = profile_.footprint;
@@ -228,7 +238,7 @@ private:
                 .completed_writes = completed_writes_,
                 .completed_reads = profile_.completed_reads,
                 .atomics = atomics_ ? &*atomics_ : nullptr,
-                .atomic_shares = atomics_ ? atomics_->shares_of(blocks, factor) : AtomicShares{},
+                .atomic_shares = atomics_ ? atomics_->shares_of(blocks, factor, part) : AtomicShares{},
                 .content = content_.empty() ? nullptr : &content_};
     }
 
@@ -247,13 +257,13 @@ private:
                             writers_ * touched.stored >= kWhole * launch::kTouchedLineBytes * touched.written_lines;
     }
 
-    SmResult result_of(std::span<const launch::BlockTrace> blocks, double of_sm) {
+    SmResult result_of(std::span<const launch::BlockTrace> blocks, double of_sm, double part) {
         SmResult result;
         const auto recorded = static_cast<double>(blocks.size());
         const double sm_blocks = std::max(recorded, of_sm);
         result.recorded = recorded;
         result.factor = sm_blocks / recorded;
-        Shares shares = shares_of(blocks, result.factor);
+        Shares shares = shares_of(blocks, result.factor, part);
         if (sm_blocks > recorded) {
             shares.stands_from = blocks.size() / 2;
             shares.stands_for = (recorded / 2 + sm_blocks) / 2;
@@ -364,7 +374,7 @@ private:
     /// The launch does not end before its longest block.
     void end_after_longest() {
         if (profile_.longest.empty()) return;
-        Shares shares = shares_of(profile_.longest, 1);
+        Shares shares = shares_of(profile_.longest, 1, 1);
         const double cycles = replay_sm(profile_, rates_, shares, profile_.longest).cycles;
         if (cycles <= to_.cycles) return;
         shares.contention = false;

@@ -348,6 +348,13 @@ void SmMemory::occupy_units(double cycles, double now) {
     pending_atomics_ = 0;
 }
 
+void SmMemory::end_whole_waves(double now) {
+    const AtomicShares& atomics = shares_->atomic_shares;
+    if (atomics.parts.empty()) return;
+    booked_ahead_ = std::max(0.0, atomics.own - own_atomics_);
+    occupy_units(booked_ahead_ * atomics.others * scale_, now);
+}
+
 double SmMemory::at_unit(const launch::WarpAccess& access, const launch::TouchedLine& line, double now) {
     const double bytes = bytes_of(line.sectors);
     const auto weight = static_cast<double>(line.asked) / bytes;
@@ -363,7 +370,10 @@ double SmMemory::at_unit(const launch::WarpAccess& access, const launch::Touched
     atomics_left_ = std::max(atomics_left_, sent);
     const std::size_t unit = shares_->atomics->unit_of(line);
     const double own = shares_->atomics->cycles(line, access.atomic_class);
-    occupy_units(own * shares_->atomic_shares.others * scale_, sent);
+    own_atomics_ += own;
+    const double ahead = std::min(own, booked_ahead_);
+    booked_ahead_ -= ahead;
+    occupy_units((own - ahead) * shares_->atomic_shares.others * scale_, sent);
     const double start = atomic_units_[unit].take(sent, own * scale_);
     // The line is fetched while its unit still serves others.
     if (!line.again) write_back(bytes, sent);

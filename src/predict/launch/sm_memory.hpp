@@ -49,6 +49,8 @@ public:
         later_wave_ = true;
         apart_ = apart;
     }
+    /// Books what other SMs still ask of atomic units for blocks of whole waves, of which this SM has not run all.
+    void end_whole_waves(double now);
     /// Who else starts and ends a block when this SM does. The drift of memory.sm_spread counts for memory alone.
     [[nodiscard]] Askers askers_for_blocks() const { return {.sms = shares_->active_sms, .apart = apart_}; }
     /// When the last store has left the SM and has passed through the L2.
@@ -147,6 +149,8 @@ private:
     using AtomicInFlight = std::pair<double, double>;  ///< when it is performed, and its sectors
     std::priority_queue<AtomicInFlight, std::vector<AtomicInFlight>, std::greater<>> atomics_in_flight_;
     double atomic_sectors_in_flight_ = 0, atomics_left_ = 0;
+    double own_atomics_ = 0;              ///< cycles of all units that this SM has asked for
+    double booked_ahead_ = 0;             ///< of these, what is still to come beside others that are booked already
     double pending_atomics_ = 0;          ///< cycles of all units that other SMs ask for and that are not booked yet
     NumberSet seen_;                      ///< granules
     std::vector<double> later_for_twin_;  ///< by place in `seen_`: cycles; kNotYet where twins do not read it, too

@@ -151,7 +151,9 @@ private:
         const auto index = static_cast<std::uint32_t>(next_block_++);
         if (next_block_ > resident_) memory_.start_later_wave(steps_.after(wave_of(index)));
         if (next_block_ > first_last_) {
+            if (next_block_ == first_last_ + 1) memory_.end_whole_waves(now);
             shares_.active_sms = shares_.active_at_end;
+            shares_.atomic_shares.others = shares_.atomics_at_end;
             shares_.gpc_sms = std::min(shares_.gpc_sms, std::ceil(shares_.active_at_end / rates_.gpcs));
         }
         ReplayedBlock& block = blocks_[index];

@@ -36,7 +36,8 @@ struct Shares {
     const AtomicLoad* atomics = nullptr;  ///< of the grid; nullptr: the description knows no units for atomics
     AtomicShares atomic_shares;           ///< where `atomics` are given
     const L2Content* content = nullptr;   ///< of the L2 when the launch begins; nullptr: nothing
-    double active_at_end = 1;  ///< active_sms while the last blocks run that replay_whole_and_first() is given
+    /// active_sms and atomic_shares.others while the last blocks run that replay_whole_and_first() is given.
+    double active_at_end = 1, atomics_at_end = 0;
     /// The first block that stands for later ones as well, and the number of the one in the middle of those.
     std::size_t stands_from = std::numeric_limits<std::size_t>::max();
     double stands_for = 0;
