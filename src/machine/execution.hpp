@@ -23,6 +23,7 @@ struct Issue {
     Integer barrier_latency;
     Text barrier_granularity;
     Flag barrier_defers;
+    Text block_priority;
     Integer constant_turnaround;
     Integer yield_latency;
     Integer warp_barrier_latency;
@@ -73,6 +74,10 @@ struct Issue {
                .doc = "whether arithmetic behind BAR.SYNC.DEFER_BLOCKING issues before the barrier is complete. A "
                       "missing value means that it waits, as all other instructions do",
                .internal = "no experiment of a scan reads the clock behind a barrier"}, self.barrier_defers);
+        visit({.name = "block_priority",
+               .doc = "whether a scheduler issues for warps of the oldest of its blocks first, or for the warp whose last "
+                      "issue is longest ago. A missing value means the latter",
+               .choices = {"oldest", "none"}}, self.block_priority);
         visit({.name = "constant_turnaround", .unit = Unit::cycles,
                .doc = "cycles from the arrival of a line of constants, which instructions have as operands, until its "
                       "scheduler asks for the next line. A missing value means that it asks for all lines at once",

@@ -14,7 +14,7 @@ struct SchedulerOfThree : testing::Test {
 
     SchedulerOfThree() {
         scheduler.available = {0, 0, 0};
-        for (std::uint32_t warp = 5; warp < 8; ++warp) scheduler.times[add_warp(scheduler, warp)] = 10;
+        for (std::uint32_t warp = 5; warp < 8; ++warp) scheduler.times[add_warp(scheduler, warp, 0)] = 10;
     }
 };
 
@@ -79,7 +79,7 @@ TEST_F(Scheduler207, AWarpThatEndsLeavesTheOthersInOrder) {
 using Scheduler208 = SchedulerOfThree;
 TEST_F(Scheduler208, AWarpThatEndsTakesNobodysTurn) {
     note_issue(spec, scheduler, 0, 10);
-    add_warp(scheduler, 8);
+    add_warp(scheduler, 8, 0);
     remove_warp(scheduler, 1);
     scheduler.times.assign(3, 10);
     EXPECT_EQ(choose(scheduler, 12), 1U) << "warp 7 never issued";

@@ -106,6 +106,7 @@ SmRates sm_rates_of(const machine::Machine& machine, std::uint64_t shared_bytes,
     rates.gpcs = static_cast<double>(std::max<std::size_t>(1, machine::gpc_sizes(machine.topology).size()));
     rates.schedulers = static_cast<int>(needed(machine.issue.schedulers_per_sm, "issue.schedulers_per_sm", origin));
     rates.issue_interval = machine.issue.issue_interval.value_or(1);
+    rates.oldest_block_first = machine.issue.block_priority.value_or("none") == "oldest";
     rates.max_warps = static_cast<int>(machine.topology.max_threads_per_sm.value_or(0) / kWarpSize);
     rates.store_queue = machine.issue.store_queue.value_or(machine::kAssumedStoreQueue);
     rates.registers = costs::register_file_of(machine);

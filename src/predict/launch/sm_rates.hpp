@@ -46,6 +46,7 @@ struct SmRates {
     double clock_ghz = 1;
     int schedulers = 1;
     double issue_interval = 1;
+    bool oldest_block_first = false;  ///< warps of it issue before others
     int max_warps = 0;
     double store_queue = 0;  ///< cycles of stores that may wait before their warp does
     costs::RegisterFile registers;

@@ -1,6 +1,7 @@
 #include "predict/launch/sm_timeline.hpp"
 
 #include "predict/launch/gpu_server.hpp"
+#include "predict/launch/port_queues.hpp"
 #include "predict/launch/sm_memory.hpp"
 #include "predict/launch/sm_server.hpp"
 #include "predict/launch/sm_units.hpp"
@@ -44,7 +45,8 @@ public:
               static_cast<std::size_t>(rates.schedulers),
               costs::ConstantOperands(shares.contention ? rates.constants_read : rates.constants_read.alone())),
           constant_port_(shares.contention ? rates.constants_read : rates.constants_read.alone()),
-          units_(profile, rates, scale_) {
+          units_(profile, rates, scale_),
+          ports_(units_.ports()) {
         std::vector<costs::StallKind> kinds;
         for (const auto& step : profile.steps) kinds.push_back(step.stalls);
         timeline_.stalls = costs::StallRecord(std::move(kinds));
@@ -90,6 +92,8 @@ public:
 
 private:
     using Next = std::pair<double, std::uint32_t>;
+    static constexpr std::uint32_t kFirstPort = 1U << 31;
+    enum class Turn { none, of_unit, of_scheduler };
 
     void reserve_warps() {
         std::size_t warps = 0;
@@ -113,14 +117,24 @@ private:
     }
 
     void issue_next() {
-        const auto [now, index] = next();
-        issue(index, now);
+        if (preferred_) {
+            const auto [now, index] = *std::exchange(preferred_, std::nullopt);
+            return issue(index, now, Turn::of_scheduler);
+        }
+        const auto [now, next] = queue_.top();
+        queue_.pop();
+        if (next < kFirstPort)
+            issue(next, now, Turn::none);
+        else
+            serve(next - kFirstPort, now);
     }
 
     /// Whether the next instruction may be the last one of a block.
     [[nodiscard]] bool may_end_block() const {
-        const ReplayedWarp& warp = warps_[preferred_ ? preferred_->second : queue_.top().second];
-        return warp.next + 1 == warp.events->size();
+        const auto at_last = [&](std::uint32_t index) { return warps_[index].next + 1 == warps_[index].events->size(); };
+        const std::uint32_t next = preferred_ ? preferred_->second : queue_.top().second;
+        if (next < kFirstPort) return at_last(next);
+        return std::ranges::any_of(ports_.waiting(next - kFirstPort), at_last, &WaitingWarp::warp);
     }
 
     /// Whether a block is left. A replay without the blocks from `branches_at_` on would say no from there on.
@@ -281,13 +295,6 @@ private:
         running_ = 0;
     }
 
-    Next next() {
-        if (preferred_) return *std::exchange(preferred_, std::nullopt);
-        const Next first = queue_.top();
-        queue_.pop();
-        return first;
-    }
-
     /// Puts the warp into the queue with the time at which its next instruction can issue, or ends it.
     void queue_next(std::uint32_t index) {
         ReplayedWarp& warp = warps_[index];
@@ -323,7 +330,32 @@ private:
         warp.hold = std::max(warp.hold, code_.there(address, warp.scheduler, warp.issued));
     }
 
-    void issue(std::uint32_t index, double now) {
+    /// Whether the warp joins the others that wait for the port. One that has a turn goes before them.
+    bool waits_at(std::size_t port, std::uint32_t index, double now, bool has_turn) {
+        if (units_.free(port) <= now && (has_turn || ports_.waiting(port).empty())) return false;
+        const ReplayedWarp& warp = warps_[index];
+        ports_.add(port, {.age = rates_.oldest_block_first ? warp.block : 0, .issued = warp.issued, .warp = index});
+        call(port, now);
+        return true;
+    }
+
+    /// The port is looked at when it is free.
+    void call(std::size_t port, double now) {
+        if (ports_.call(port))
+            queue_.emplace(std::max(now, units_.free(port)), kFirstPort + static_cast<std::uint32_t>(port));
+    }
+
+    /// The warp that is next issues, if the port is free. It may have to wait elsewhere, and the port then serves the
+    /// one after it.
+    void serve(std::size_t port, double now) {
+        ports_.answer(port);
+        const Turn turn = units_.is_scheduler(port) ? Turn::of_scheduler : Turn::of_unit;
+        while (!ports_.waiting(port).empty() && units_.free(port) <= now) issue(ports_.take_next(port), now, turn);
+        if (!ports_.waiting(port).empty()) call(port, now);
+    }
+
+    /// The warp issues its next instruction, or waits for its turn.
+    void issue(std::uint32_t index, double now, Turn turn) {
         ReplayedWarp& warp = warps_[index];
         const launch::WarpEvent& event = warp.event();
         const launch::ProfiledStep& step = profile_.steps[event.step];
@@ -332,20 +364,15 @@ private:
             queue_.emplace(room, index);
             return;
         }
-        if (step.unit >= 0 && !step.queues && !warp.has_unit && event.access != launch::kNotExecuted) {
-            const double start = units_.take(step, warp.scheduler, now);
-            warp.waited.unit_free = start;
-            if (start > now) {
-                // Others issue until the unit is free.
-                warp.has_unit = true;
-                queue_.emplace(start, index);
-                return;
-            }
+        const std::uint32_t scheduler = warp.scheduler;
+        if (SmUnits::waits_for_unit(step, event)) {
+            if (waits_at(units_.port_of_unit(step, scheduler), index, now, turn != Turn::none)) return;
+            if (turn == Turn::of_unit) warp.waited.unit_free = now;
         }
-        warp.has_unit = false;
-        const auto [chosen, at] = units_.issue(step, event, warp.scheduler, index, now);
+        if (waits_at(scheduler, index, now, turn == Turn::of_scheduler)) return;
+        const double at = units_.issue(step, event, scheduler, index, now);
         warp.waited.step = event.step;
-        warp.waited.chosen = chosen;
+        warp.waited.chosen = now;
         warp.waited.at = at;
         if (shares_.contention) timeline_.stalls.issue(warp.waited, rates_.issue_interval);
         warp.waited = {.before = event.step, .since = at, .fixed = at + step.stall};
@@ -480,7 +507,9 @@ private:
     std::vector<ReplayedBlock> blocks_;
     std::vector<ReplayedWarp> warps_;
     std::optional<Next> preferred_;  ///< a warp that issues before those in the queue
+    /// By time: warps, and ports at which warps wait as numbers from kFirstPort on.
     std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;
+    PortQueues ports_;
     std::size_t next_block_ = 0, running_ = 0;
     std::size_t first_last_ = 0;  ///< number of the first of the last blocks
 

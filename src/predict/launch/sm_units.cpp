@@ -28,19 +28,27 @@ double SmUnits::room_for(const ReplayedWarp& warp, const launch::ProfiledStep& s
     return waits && shared_queue_.described() && scale_ > 0 ? shared_queue_.room(warp.scheduler) : 0;
 }
 
-double SmUnits::take(const launch::ProfiledStep& step, std::uint32_t scheduler, double now) {
-    return unit_of(step, scheduler).take(now, step.interval * scale_);
+std::size_t SmUnits::port_of_unit(const launch::ProfiledStep& step, std::uint32_t scheduler) const {
+    const auto unit = static_cast<std::size_t>(step.unit);
+    return issue_.size() + (profile_.units[unit].of_sm ? unit : units_of_sm_.size() + unit * issue_.size() + scheduler);
 }
 
-SmUnits::Issue SmUnits::issue(const launch::ProfiledStep& step, const launch::WarpEvent& event, std::uint32_t scheduler,
-                              std::uint32_t warp, double now) {
+double SmUnits::free(std::size_t port) const {
+    if (port < issue_.size()) return issue_[port].free;
+    port -= issue_.size();
+    return port < units_of_sm_.size() ? units_of_sm_[port].free : units_[port - units_of_sm_.size()].free;
+}
+
+double SmUnits::issue(const launch::ProfiledStep& step, const launch::WarpEvent& event, std::uint32_t scheduler,
+                      std::uint32_t warp, double now) {
+    if (waits_for_unit(step, event)) unit_of(step, scheduler).take(now, step.interval * scale_);
     const double slots = slots_of(step, event);
-    const double chosen = issue_[scheduler].take(now, slots * rates_.issue_interval * scale_);
-    const double at = scale_ > 0 ? ports_[scheduler].issue(step.reads, warp, chosen) : chosen;
-    issue_[scheduler].free += at - chosen;
+    issue_[scheduler].take(now, slots * rates_.issue_interval * scale_);
+    const double at = scale_ > 0 ? ports_[scheduler].issue(step.reads, warp, now) : now;
+    issue_[scheduler].free += at - now;
     issued_ += rates_.issue_interval;
     hold_arithmetic_back(step, event, scheduler, at);
-    return {.chosen = chosen, .at = at};
+    return at;
 }
 
 double SmUnits::queue(const launch::ProfiledStep& step, std::uint32_t scheduler, double at) {

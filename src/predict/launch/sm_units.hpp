@@ -25,17 +25,21 @@ public:
     /// `scale` is that of the cycles for which something is busy: 0 where nothing ever is.
     SmUnits(const launch::LaunchProfile& profile, const SmRates& rates, double scale);
 
+    /// Whether the instruction issues only when its unit is free.
+    [[nodiscard]] static bool waits_for_unit(const launch::ProfiledStep& step, const launch::WarpEvent& event) {
+        return step.unit >= 0 && !step.queues && event.access != launch::kNotExecuted;
+    }
     /// When the queue of shared memory has room for the next instruction of the warp.
     [[nodiscard]] double room_for(const ReplayedWarp& warp, const launch::ProfiledStep& step,
                                   const launch::WarpEvent& event) const;
-    /// When an instruction that is ready at `now` gets its unit, which it then has.
-    double take(const launch::ProfiledStep& step, std::uint32_t scheduler, double now);
-    /// When the scheduler has chosen an instruction that is ready at `now`, and when it has issued it.
-    struct Issue {
-        double chosen = 0, at = 0;
-    };
-    Issue issue(const launch::ProfiledStep& step, const launch::WarpEvent& event, std::uint32_t scheduler,
-                std::uint32_t warp, double now);
+    /// Ports are the schedulers, by their numbers, and then the units for which instructions wait before they issue.
+    [[nodiscard]] std::size_t ports() const { return issue_.size() + units_of_sm_.size() + units_.size(); }
+    [[nodiscard]] bool is_scheduler(std::size_t port) const { return port < issue_.size(); }
+    [[nodiscard]] std::size_t port_of_unit(const launch::ProfiledStep& step, std::uint32_t scheduler) const;
+    [[nodiscard]] double free(std::size_t port) const;
+    /// When the scheduler, which is free, has issued the instruction that it chose at `now`. The unit is then busy.
+    double issue(const launch::ProfiledStep& step, const launch::WarpEvent& event, std::uint32_t scheduler,
+                 std::uint32_t warp, double now);
     /// When the unit begins with an instruction that was issued at `at` and waits in the unit's queue.
     double queue(const launch::ProfiledStep& step, std::uint32_t scheduler, double at);
 

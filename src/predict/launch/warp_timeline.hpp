@@ -31,7 +31,6 @@ struct ReplayedWarp {
     double hold = 0;        ///< earliest issue of the next instruction
     double issued = 0;      ///< when the last instruction was issued
     bool goes_on = false;   ///< it is the first to issue in the next cycle
-    bool has_unit = false;  ///< the unit of the next instruction was taken for it
     /// Whether it has passed a barrier of its block that is not complete, and whether it waits for that.
     bool behind_barrier = false, stopped = false;
     double met = 0;  ///< when a barrier was complete that it had passed; 0: nothing waits for it

@@ -177,6 +177,7 @@ private:
     std::vector<costs::BlockSpan> timeline_;  ///< of the first SM
     double longest_block_ = 0;                ///< cycles of a block that has ended
     std::uint64_t furthest_block_ = 0;        ///< behind all blocks that were started or skipped
+    std::uint64_t started_blocks_ = 0;        ///< blocks that have begun
     std::uint64_t issued_since_check_ = 0;
     std::chrono::nanoseconds deadline_;  ///< processor time of this thread
 };

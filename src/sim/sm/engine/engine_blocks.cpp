@@ -119,6 +119,7 @@ bool Engine::place_block(std::uint32_t sm, double now) {
                          static_cast<std::uint32_t>(block.index / grid.x / grid.y)};
     block.sm = sm;
     block.started = start->when;
+    block.age = units_.scheduler_spec.oldest_block_first ? ++started_blocks_ : 0;
     block.issued = 0;
     block.shared.assign(shape_.system_shared + shared_bytes_, std::byte{0});
     block.warps.clear();
@@ -166,7 +167,7 @@ void Engine::start_warp(std::uint32_t block, std::uint32_t in_block, std::uint32
     warp.in_use = true;
     begin_warp(warp, threads == kWarpSize ? 0xFFFFFFFF : (1U << threads) - 1, now);
     blocks_[block].warps.push_back(index);
-    warp.position = add_warp(units_.schedulers[warp.scheduler], index);
+    warp.position = add_warp(units_.schedulers[warp.scheduler], index, blocks_[block].age);
     ++live_warps_;
     wake(warp, now);
 }

@@ -17,6 +17,7 @@ struct Block {
     std::array<std::uint32_t, 3> coordinates{};
     std::uint32_t sm = 0;
     double started = 0;        ///< cycle
+    std::uint64_t age = 0;     ///< what schedulers order blocks by
     std::uint64_t issued = 0;  ///< instructions of warps that have ended
     std::vector<std::byte> shared;
     std::vector<std::uint32_t> warps;  ///< indices of live warps

@@ -18,13 +18,15 @@ SchedulerSpec scheduler_spec_of(const machine::Issue& issue) {
     SchedulerSpec spec;
     spec.issue_interval = issue.issue_interval.value_or(1);
     spec.warp_interval = std::max(spec.issue_interval, static_cast<double>(issue.ilp_latency.value_or(0)));
+    spec.oldest_block_first = issue.block_priority.value_or("none") == "oldest";
     spec.issue_width = static_cast<std::uint32_t>(std::max<std::int64_t>(1, issue.dual_issue.value_or(1)));
     return spec;
 }
 
-std::size_t add_warp(Scheduler& scheduler, std::uint32_t warp) {
+std::size_t add_warp(Scheduler& scheduler, std::uint32_t warp, std::uint64_t age) {
     const std::size_t position = scheduler.warps.size();
     scheduler.warps.push_back(warp);
+    scheduler.ages.push_back(age);
     scheduler.turns.push_back(static_cast<std::uint32_t>(position));
     scheduler.times.push_back(kNever);
     scheduler.resources.push_back(kNoResource);
@@ -35,6 +37,7 @@ void remove_warp(Scheduler& scheduler, std::size_t position) {
     const auto at = static_cast<std::ptrdiff_t>(position);
     scheduler.preferred = kNobody;
     scheduler.warps.erase(scheduler.warps.begin() + at);
+    scheduler.ages.erase(scheduler.ages.begin() + at);
     scheduler.times.erase(scheduler.times.begin() + at);
     scheduler.resources.erase(scheduler.resources.begin() + at);
     std::erase(scheduler.turns, position);
@@ -60,9 +63,10 @@ double next_issue(const Scheduler& scheduler) {
 
 void note_issue(const SchedulerSpec& spec, Scheduler& scheduler, std::size_t position, double now) {
     auto& turns = scheduler.turns;
-    const auto turn = std::find(turns.begin(), turns.end(), position);
-    std::copy(turn + 1, turns.end(), turn);
-    turns.back() = static_cast<std::uint32_t>(position);
+    auto turn = std::find(turns.begin(), turns.end(), position);
+    for (auto next = turn + 1; next != turns.end() && scheduler.ages[*next] == scheduler.ages[position]; ++turn, ++next)
+        *turn = *next;
+    *turn = static_cast<std::uint32_t>(position);
     scheduler.last_issue = now;
     scheduler.preferred = kNobody;
     scheduler.free = now + spec.issue_interval;
