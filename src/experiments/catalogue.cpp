@@ -53,6 +53,7 @@ std::span<const Experiment> catalogue() {
         shared_split_experiment(),
         outstanding_experiment(),
         occupancy_experiment(),
+        block_priority_experiment(),
         occupancy_over_time_experiment(),
         memory_parallelism_experiment(),
         atomic_contention_experiment(),

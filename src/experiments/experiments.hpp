@@ -52,6 +52,7 @@ namespace gputomo::experiments {
 [[nodiscard]] Experiment outstanding_experiment();
 [[nodiscard]] Experiment occupancy_experiment();
 [[nodiscard]] Experiment occupancy_over_time_experiment();
+[[nodiscard]] Experiment block_priority_experiment();
 [[nodiscard]] Experiment memory_parallelism_experiment();
 [[nodiscard]] Experiment memory_latencies_experiment();
 [[nodiscard]] Experiment random_access_experiment();

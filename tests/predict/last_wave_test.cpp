@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 namespace gputomo::predict {
 namespace {
@@ -19,6 +20,8 @@ struct Recorded {
     std::uint64_t uneven = 0;  ///< one block in so many executes half of the instructions; 0: none
     std::uint32_t waves = 4;   ///< of each SM
     std::uint8_t stall = 1;    ///< cycles of a warp from one instruction to the next
+    bool of_sm = true;         ///< one unit serves all schedulers
+    std::string priority = "oldest";
 };
 
 /// Blocks of one warp, whose instructions need a unit that all blocks of an SM share. In units of what a block needs.
@@ -28,7 +31,7 @@ double cycles_of(std::uint64_t blocks, std::uint32_t resident, const Recorded& r
     profile.blocks = blocks;
     profile.threads_of_block = 32;
     profile.resident_blocks = resident;
-    profile.units = {{"sfu", true}};
+    profile.units = {{"sfu", recorded.of_sm}};
     profile.steps.assign(static_cast<std::size_t>(kSteps), {.unit = 0, .interval = kInterval, .stall = recorded.stall});
     profile.executed.assign(profile.steps.size(), 1);
     profile.threads.assign(profile.steps.size(), 32);
@@ -45,7 +48,9 @@ double cycles_of(std::uint64_t blocks, std::uint32_t resident, const Recorded& r
             profile.sampled.push_back({.block = block, .instructions = static_cast<double>(trace.warps[0].size())});
         }
     }
-    static const auto machine = machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json");
+    static const auto h200 = machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json");
+    auto machine = h200;
+    machine.issue.block_priority.set(recorded.priority);
     return predict_launch(profile, machine, "h200").cycles / (kInterval * kSteps);
 }
 
@@ -107,6 +112,15 @@ TEST(LastWave, GoesToTheSmThatIsFreeAsOftenAsItHoldsBlocks) {
     EXPECT_NEAR(cycles_of(2 * kSms + 36, 2), 4, 0.1);
     EXPECT_NEAR(cycles_of(3 * kSms, 2), 4, 0.1);
     EXPECT_NEAR(cycles_of(4 * kSms, 2), 4, 0.1);
+}
+
+TEST(LastWave, BeginsWhereTheOldestBlockEnds) {
+    // A scheduler has two blocks, each of which could keep its unit busy alone.
+    const Recorded oldest{.of_sm = false}, in_turn{.of_sm = false, .priority = "none"};
+    EXPECT_NEAR(cycles_of(8 * kSms, 8, oldest), 2, 0.25);
+    EXPECT_NEAR(cycles_of(8 * kSms, 8, in_turn), 2, 0.25);
+    EXPECT_NEAR(cycles_of(8 * kSms + 36, 8, oldest), 3, 0.25);
+    EXPECT_NEAR(cycles_of(8 * kSms + 36, 8, in_turn), 4, 0.25);
 }
 
 TEST(LastWave, IsSpreadWhereBlocksOfAnSmEndApart) {

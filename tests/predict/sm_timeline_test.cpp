@@ -27,6 +27,29 @@ TEST(SmTimeline, UnitTakesOneWarpAfterTheOther) {
     EXPECT_THAT(kernel.run().cycles, DoubleEq(16));
 }
 
+TEST(SmTimeline, TheOldestBlockIssuesFirst) {
+    // Two schedulers; blocks of two warps whose instructions could each issue in every cycle.
+    Kernel kernel({{.stall = 1}, {.stall = 1}, {.stall = 1}}, 3, 2);
+    kernel.profile.resident_blocks = 3;
+    const auto ends = [&](bool oldest) {
+        SmRates described = rates();
+        described.oldest_block_first = oldest;
+        return kernel.run(described).ends;
+    };
+    EXPECT_THAT(ends(true), ::testing::ElementsAre(DoubleEq(2), DoubleEq(5), DoubleEq(8)));
+    EXPECT_THAT(ends(false), ::testing::ElementsAre(DoubleEq(6), DoubleEq(7), DoubleEq(8)));
+}
+
+TEST(SmTimeline, TheOldestBlockGetsAUnitFirst) {
+    Kernel kernel({{.unit = 0, .interval = 10, .stall = 1}, {.unit = 0, .interval = 10, .stall = 1}}, 2, 2);
+    kernel.profile.units = {{"sfu", false}};
+    kernel.profile.resident_blocks = 2;
+    SmRates described = rates();
+    described.oldest_block_first = true;
+    EXPECT_THAT(kernel.run(described).ends, ::testing::ElementsAre(DoubleEq(10), DoubleEq(30)));
+    EXPECT_THAT(kernel.run().ends, ::testing::ElementsAre(DoubleEq(20), DoubleEq(30)));
+}
+
 TEST(SmTimeline, ArithmeticIssuesLessOftenBesideProducts) {
     const launch::ProfiledStep product{.unit = 0, .interval = 100, .beside = 5, .queues = true};
     const launch::ProfiledStep add{.unit = 1, .interval = 2, .results = 1};

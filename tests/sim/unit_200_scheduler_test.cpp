@@ -89,6 +89,22 @@ TEST_F(Scheduler208, AWarpThatEndsTakesNobodysTurn) {
     EXPECT_EQ(choose(scheduler, 16), 2U) << "warp 8 came after warp 5 had issued";
 }
 
+using Scheduler209 = SchedulerOfThree;
+TEST_F(Scheduler209, WarpsOfTheSameAgeTakeTurnsBeforeYoungerOnes) {
+    scheduler.ages = {1, 1, 2};
+    EXPECT_EQ(choose(scheduler, 10), 0U);
+    note_issue(spec, scheduler, 0, 10);
+    EXPECT_EQ(choose(scheduler, 12), 1U);
+    note_issue(spec, scheduler, 1, 12);
+    EXPECT_EQ(choose(scheduler, 14), 0U) << "the youngest waits for as long as others can issue";
+    scheduler.times = {40, 30, 10};
+    EXPECT_EQ(choose(scheduler, 16), 2U);
+    note_issue(spec, scheduler, 2, 16);
+    EXPECT_EQ(choose(scheduler, 40), 0U);
+    remove_warp(scheduler, 0);
+    EXPECT_EQ(scheduler.ages, (std::vector<std::uint64_t>{1, 2}));
+}
+
 // ---- execution units -----------------------------------------------------------------------------------------------
 
 /// Unit 0 is the scheduler's own, unit 1 belongs to the SM; the first takes a warp in 4 cycles, the second in 16.

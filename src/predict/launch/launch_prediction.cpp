@@ -285,9 +285,17 @@ private:
                      Timeline& all) const {
         const std::size_t half = blocks.size() / 2;
         const auto recorded = static_cast<double>(blocks.size());
-        if (sm_blocks <= recorded || half < profile_.resident_blocks) {
+        if (sm_blocks <= recorded) {
             all = replay_sm(profile_, rates_, shares, blocks);
-            return sm_blocks <= recorded ? all.cycles : all.cycles * sm_blocks / recorded;
+            return all.cycles;
+        }
+        if (half < profile_.resident_blocks) {
+            // Where the oldest block comes first, the next wave begins before the last block of this one ends. A wave
+            // whose blocks end together keeps the SM as busy.
+            SmRates in_turn = rates_;
+            in_turn.oldest_block_first = false;
+            all = replay_sm(profile_, in_turn, shares, blocks);
+            return all.cycles * sm_blocks / recorded;
         }
         auto both = replay_whole_and_first(profile_, rates_, shares, blocks, {}, half);
         all = std::move(both.whole);

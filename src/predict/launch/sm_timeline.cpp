@@ -93,6 +93,8 @@ public:
 private:
     using Next = std::pair<double, std::uint32_t>;
     static constexpr std::uint32_t kFirstPort = 1U << 31;
+    /// A warp that has not issued goes before one that issued when it started.
+    static constexpr double kBeforeOthers = 0.5;
     enum class Turn { none, of_unit, of_scheduler };
 
     void reserve_warps() {
@@ -131,7 +133,9 @@ private:
 
     /// Whether the next instruction may be the last one of a block.
     [[nodiscard]] bool may_end_block() const {
-        const auto at_last = [&](std::uint32_t index) { return warps_[index].next + 1 == warps_[index].events->size(); };
+        const auto at_last = [&](std::uint32_t index) {
+            return warps_[index].next + 1 == warps_[index].events->size();
+        };
         const std::uint32_t next = preferred_ ? preferred_->second : queue_.top().second;
         if (next < kFirstPort) return at_last(next);
         return std::ranges::any_of(ports_.waiting(next - kFirstPort), at_last, &WaitingWarp::warp);
@@ -334,7 +338,10 @@ private:
     bool waits_at(std::size_t port, std::uint32_t index, double now, bool has_turn) {
         if (units_.free(port) <= now && (has_turn || ports_.waiting(port).empty())) return false;
         const ReplayedWarp& warp = warps_[index];
-        ports_.add(port, {.age = rates_.oldest_block_first ? warp.block : 0, .issued = warp.issued, .warp = index});
+        const bool by_age = rates_.oldest_block_first && !units_.serves_all_schedulers(port);
+        ports_.add(port, {.age = by_age ? warp.block : 0,
+                          .issued = warp.next > 0 ? warp.issued : warp.issued - kBeforeOthers,
+                          .warp = index});
         call(port, now);
         return true;
     }

@@ -35,6 +35,10 @@ public:
     /// Ports are the schedulers, by their numbers, and then the units for which instructions wait before they issue.
     [[nodiscard]] std::size_t ports() const { return issue_.size() + units_of_sm_.size() + units_.size(); }
     [[nodiscard]] bool is_scheduler(std::size_t port) const { return port < issue_.size(); }
+    /// Schedulers have units of the whole SM in turn.
+    [[nodiscard]] bool serves_all_schedulers(std::size_t port) const {
+        return !is_scheduler(port) && port < issue_.size() + units_of_sm_.size();
+    }
     [[nodiscard]] std::size_t port_of_unit(const launch::ProfiledStep& step, std::uint32_t scheduler) const;
     [[nodiscard]] double free(std::size_t port) const;
     /// When the scheduler, which is free, has issued the instruction that it chose at `now`. The unit is then busy.

@@ -28,9 +28,9 @@ struct ReplayedWarp {
     std::size_t next = 0, next_phase = 0, next_meeting = 0;
     std::size_t phases_left = 0;  ///< that it waits for: its threads may ask for those of several barriers
     std::uint32_t scheduler = 0;
-    double hold = 0;        ///< earliest issue of the next instruction
-    double issued = 0;      ///< when the last instruction was issued
-    bool goes_on = false;   ///< it is the first to issue in the next cycle
+    double hold = 0;       ///< earliest issue of the next instruction
+    double issued = 0;     ///< when the last instruction was issued
+    bool goes_on = false;  ///< it is the first to issue in the next cycle
     /// Whether it has passed a barrier of its block that is not complete, and whether it waits for that.
     bool behind_barrier = false, stopped = false;
     double met = 0;  ///< when a barrier was complete that it had passed; 0: nothing waits for it

@@ -22,17 +22,18 @@ struct SchedulerSpec {
 inline constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
 
 /// The warps of a scheduler. `warps`, `ages`, `times` and `resources` run in parallel. The choice of a warp, the
-/// simulator's hottest loop, reads only the last two. It goes through them in the order of `turns` and ends at the first
-/// warp that can issue.
+/// simulator's hottest loop, reads only the last two. It goes through them in the order of `turns` and ends at the
+/// first warp that can issue.
 struct Scheduler {
     std::uint32_t sm = 0;
     std::uint32_t number = 0;          ///< within the SM
     std::vector<std::uint32_t> warps;  ///< indices of resident warps
     std::vector<std::uint64_t> ages;   ///< warps with a smaller number are chosen first
-    std::vector<std::uint32_t> turns;  ///< positions of the warps, in the order of `ages`, then of last issues or starts
-    std::vector<double> times;         ///< earliest issue of each warp's next instruction, were its resource free
-    std::vector<Resource> resources;   ///< what that instruction has to find free: an index into `available`
-    std::vector<double> available;     ///< when each resource is free, as of the last update
+    std::vector<std::uint32_t>
+        turns;                        ///< positions of the warps, in the order of `ages`, then of last issues or starts
+    std::vector<double> times;        ///< earliest issue of each warp's next instruction, were its resource free
+    std::vector<Resource> resources;  ///< what that instruction has to find free: an index into `available`
+    std::vector<double> available;    ///< when each resource is free, as of the last update
     double last_issue = 0;
     double free = 0;   ///< when the scheduler itself can issue again
     double event = 0;  ///< time of its pending event; kNever: none
@@ -45,9 +46,9 @@ std::size_t add_warp(Scheduler& scheduler, std::uint32_t warp, std::uint64_t age
 /// Warps behind it move up by one position.
 void remove_warp(Scheduler& scheduler, std::size_t position);
 
-/// The preferred warp. If it cannot issue, loose round robin among the warps of the smallest age that can issue now: the
-/// one whose last issue is longest ago. A warp whose unit was busy when it would have been chosen is therefore the next to have it. Returns
-/// the number of warps where none can issue.
+/// The preferred warp. If it cannot issue, loose round robin among the warps of the smallest age that can issue now:
+/// the one whose last issue is longest ago. A warp whose unit was busy when it would have been chosen is therefore the
+/// next to have it. Returns the number of warps where none can issue.
 [[nodiscard]] std::size_t choose(const Scheduler& scheduler, double now);
 
 /// Earliest cycle at which some warp can issue; kNever where all of them wait for other warps.
