@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gputomo::launch {
@@ -182,6 +183,12 @@ struct BlockCounts {
     double conflict_free_cycles = 0;  ///< that time, if no access had conflicts
 };
 
+/// How well the mean of a count over the sampled blocks is known.
+struct MeanError {
+    double error = 0;     ///< relative standard error
+    std::string_view of;  ///< what was counted
+};
+
 /// Estimate of the memory that the whole grid touches, in bytes.
 struct GridFootprint {
     double read = 0, written = 0;
@@ -231,7 +238,7 @@ struct LaunchProfile {
     /// Share of the compare-and-swap requests that ask for an address that other warps swap as well.
     double met_swaps = 0;
     bool stable = true;  ///< whether the means of further blocks changed by less than the wanted error
-    double error = 0;    ///< relative standard error of the mean instructions of a block
+    MeanError error;     ///< of what is known least of a block
     /// Share of the sectors loaded by sampled blocks that other blocks probably write.
     double exchanged = 0;
     std::vector<std::string> assumptions, warnings;

@@ -373,7 +373,7 @@ private:
         if (is_stable()) sample_for_long_blocks();
         if (stopped_ == Interruption::Why::instructions) refuse();
         profile_.error = error_of(profile_);
-        profile_.stable = known_.size() == profile_.blocks || profile_.error <= sampling_.wanted_error;
+        profile_.stable = known_.size() == profile_.blocks || profile_.error.error <= sampling_.wanted_error;
         if (stopped_ == Interruption::Why::time)
             profile_.warnings.push_back(
                 fmt::format("the time limit of {} ms ended the sampling after {} of {} blocks: whether blocks depend "
@@ -401,7 +401,7 @@ private:
     }
 
     [[nodiscard]] bool is_stable() const {
-        return profile_.sampled.size() >= kLeastBlocks && error_of(profile_) <= sampling_.wanted_error;
+        return profile_.sampled.size() >= kLeastBlocks && error_of(profile_).error <= sampling_.wanted_error;
     }
 
     void find_footprint() {

@@ -118,7 +118,7 @@ public:
         profile.atomic_sectors.clear();
         atomics_.fill(profile);
         profile.stable = true;
-        profile.error = 0;
+        profile.error = {};
         profile.exchanged = 0;
     }
 

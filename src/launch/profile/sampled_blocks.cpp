@@ -1,10 +1,11 @@
 #include "launch/profile/sampled_blocks.hpp"
 
-#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <utility>
 
 namespace gputomo::launch {
 namespace {
@@ -20,19 +21,25 @@ double mean_instructions(const LaunchProfile& profile) {
     return sum / static_cast<double>(profile.sampled.size());
 }
 
-double error_of(const LaunchProfile& profile) {
+MeanError error_of(const LaunchProfile& profile) {
+    constexpr std::array<std::pair<double BlockCounts::*, std::string_view>, 5> kCounts{
+        {{&BlockCounts::instructions, "executed instructions"},
+         {&BlockCounts::transactions, "lines of warp instructions"},
+         {&BlockCounts::load_sectors, "loaded sectors"},
+         {&BlockCounts::store_sectors, "stored sectors"},
+         {&BlockCounts::bank_cycles, "cycles of shared memory's banks"}}};
     const std::size_t count = profile.sampled.size();
-    if (count == profile.blocks) return 0;
-    if (count < 2) return 1;
-    double most = 0;
-    for (const auto field : {&BlockCounts::instructions, &BlockCounts::transactions, &BlockCounts::load_sectors,
-                             &BlockCounts::store_sectors, &BlockCounts::bank_cycles}) {
+    if (count == profile.blocks) return {};
+    if (count < 2) return {.error = 1, .of = kCounts.front().second};
+    MeanError most;
+    for (const auto& [field, name] : kCounts) {
         double sum = 0, squares = 0;
         for (const BlockCounts& block : profile.sampled) sum += block.*field;
         const double mean = sum / static_cast<double>(count);
         if (mean == 0) continue;
         for (const BlockCounts& block : profile.sampled) squares += (block.*field - mean) * (block.*field - mean);
-        most = std::max(most, std::sqrt(squares / static_cast<double>(count - 1) / static_cast<double>(count)) / mean);
+        const double error = std::sqrt(squares / static_cast<double>(count - 1) / static_cast<double>(count)) / mean;
+        if (error > most.error) most = {.error = error, .of = name};
     }
     return most;
 }

@@ -467,8 +467,8 @@ private:
         fill_atomic_remarks();
         if (!profile_.stable)
             to_.warnings.push_back(
-                fmt::format("the sampled blocks differ: their mean of instructions is known to {:.1f}% only",
-                            100 * profile_.error));
+                fmt::format("the sampled blocks differ: the mean of their {} is known to {:.1f}% only",
+                            profile_.error.of, 100 * profile_.error.error));
     }
 
     void fill_atomic_remarks() {
