@@ -4,14 +4,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace gputomo::launch {
 
 std::vector<std::byte> value_of(const Argument& argument, std::span<const device::Address> addresses) {
     if (!argument.buffer) return argument.bytes;
-    std::vector<std::byte> value(sizeof(device::Address));
-    std::memcpy(value.data(), &addresses[*argument.buffer], value.size());
+    constexpr std::size_t kAddress = sizeof(device::Address);
+    std::vector<std::byte> value = argument.bytes;
+    value.resize(std::max(value.size(), kAddress));
+    std::memcpy(value.data(), &addresses[*argument.buffer], kAddress);
     return value;
 }
 

@@ -1,12 +1,14 @@
 // Arguments of a launch by their text, and what the kernel's code fills in.
 #include "cli/inputs/kernel_arguments.hpp"
 #include "program.hpp"
+#include "sim/machine_code/tensor_map.hpp"
 #include "units/error.hpp"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,6 +70,43 @@ TEST(ArgumentText, StructsAreBytes) {
     EXPECT_THROW((void)bytes_of_argument("hex:0102", 3), InputError) << "the parameter is larger";
     EXPECT_THROW((void)bytes_of_argument("f16:1", 2, "u16"), InputError) << "a parameter of another kind";
     EXPECT_NO_THROW((void)bytes_of_argument("bf16:1", 2, "b16"));
+}
+
+TEST(ArgumentText, MembersOfStructsLieAsACompilerPutsThem) {
+    EXPECT_EQ(bytes_of_argument("struct:u8:1,u32:2,u16:3", 12), (std::vector{1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0}));
+    EXPECT_EQ(bytes_of_argument("struct:f16:1,f16:-2", 4), (std::vector{0x00, 0x3c, 0x00, 0xc0}));
+    EXPECT_EQ(bytes_of_argument("struct:u64:1,bool:true", 16).back(), 0) << "the end is padded";
+    for (const char* wrong : {"struct:", "struct:u8", "struct:u8:1,", "struct:hex:01", "struct:u8:256", "struct:i8:1"})
+        EXPECT_THROW((void)bytes_of_argument(wrong, 1), InputError) << wrong;
+    EXPECT_THROW((void)bytes_of_argument("struct:u8:1,u32:2", 5), InputError) << "the parameter is no such struct";
+}
+
+TEST(ArgumentText, ATensorMapBringsItsTensor) {
+    const Signature signature{.parameters = {{"map", 128, {}, 0}}, .text = "k(map)"};
+    const auto arguments = parse_arguments({"tensor:f16:4096x1024:64x128:128"}, signature);
+    ASSERT_EQ(arguments.buffers.size(), 1U);
+    EXPECT_EQ(arguments.buffers[0].bytes, 4096U * 1024 * 2);
+    const auto& argument = arguments.values[0];
+    ASSERT_EQ(argument.buffer, 0U);
+    const device::Address address = 0x7f0000001000;
+    const auto value = launch::value_of(argument, {&address, 1});
+    ASSERT_EQ(value.size(), 128U);
+    std::string error;
+    const auto map =
+        sim::machine_code::decode_tensor_map(std::span(value).first<sim::machine_code::kTensorMapBytes>(), error);
+    ASSERT_TRUE(map) << error;
+    EXPECT_EQ(map->address, address);
+    EXPECT_EQ(map->type, sim::machine_code::ElementType::f16);
+    EXPECT_EQ(map->swizzle, sim::machine_code::Swizzle::bytes_128);
+    EXPECT_EQ(map->dimensions, 2U);
+    EXPECT_EQ(map->size[1], 1024U);
+    EXPECT_EQ(map->stride[1], 8192U);
+    EXPECT_EQ(sim::machine_code::box_bytes(*map), 64U * 128 * 2);
+    for (const char* wrong :
+         {"tensor:f16:4096x1024", "tensor:f16:4096x1024:64", "tensor:f16:4096x1024:64x512", "tensor:f16:4x4:4x4",
+          "tensor:f16:4100x1024:64x128", "tensor:f16:4096x1024:128x64:128", "tensor:f16:4096x1024:64x128:16",
+          "tensor:i4:64x64:64x64", "tensor:f16:0x64:64x64", "tensor:u8:16x16x16x16x16x16:16x1x1x1x1x1"})
+        EXPECT_THROW((void)parse_arguments({wrong}, signature), InputError) << wrong;
 }
 
 TEST(ArgumentText, ParametersThatTheCodeNeverReadsAreFilledIn) {

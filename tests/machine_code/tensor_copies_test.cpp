@@ -1,9 +1,11 @@
 // Copies of boxes of tensors, beside what an H200 left in shared and in global memory.
 #include "launched.hpp"
+#include "sim/machine_code/tensor_map.hpp"
 
 #include <array>
 #include <cstring>
 #include <map>
+#include <span>
 
 namespace gputomo::sim {
 namespace {
@@ -106,6 +108,27 @@ protected:
     static inline std::unique_ptr<device::Buffer> buffer_;
     static inline std::vector<std::uint32_t> content_;
 };
+
+TEST(TensorMaps, AreWrittenAsTheDriverWritesThem) {
+    using namespace machine_code;
+    std::size_t compared = 0;
+    for (const Case& of : cases()) {
+        auto words = of.map;
+        words[0] = 0x7f1234567890;
+        const auto driver = std::as_bytes(std::span(words)).first<kTensorMapBytes>();
+        std::string error;
+        const auto map = decode_tensor_map(driver, error);
+        ASSERT_TRUE(map) << error << of.text;
+        if (map->im2col) continue;
+        // The step of the first dimension has no effect here, nor has how much the L2 fetches. Neither is read.
+        words[416 / 64] &= ~(std::uint64_t{7} << 416 % 64);
+        words[81 / 64] &= ~(std::uint64_t{3} << 81 % 64);
+        const auto written = encode_tensor_map(*map);
+        EXPECT_EQ(std::memcmp(written.data(), driver.data(), kTensorMapBytes), 0) << of.text;
+        ++compared;
+    }
+    EXPECT_GT(compared, 50U);
+}
 
 TEST_F(Tensors, BoxesAreThoseOfAnH200) {
     std::size_t different = 0;

@@ -93,9 +93,8 @@ machine::Machine simulated_machine(const std::string& name) {
     const std::string what = name.substr(4);
     if (what.ends_with(".json") || what.ends_with(".json.gz")) return machine_in(what);
     if (const auto* machine = built_in(what)) return machine::from_json(machine->text, name);
-    throw InputError(
-        fmt::format("device '{}': no such machine; expected sim:NAME with NAME one of {}, or sim:FILE.json", name,
-                    fmt::join(shipped_machines(), ", ")));
+    throw InputError(fmt::format("{}: no such machine; expected one of {}, or a file that ends in .json or .json.gz",
+                                 what, fmt::join(shipped_machines(), ", ")));
 }
 
 std::string with_prefix(const std::string& name) {

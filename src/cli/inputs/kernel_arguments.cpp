@@ -1,6 +1,7 @@
 #include "cli/inputs/kernel_arguments.hpp"
 
 #include "answer/fits.hpp"
+#include "cli/inputs/tensor_argument.hpp"
 #include "ptx/names.hpp"
 #include "sass/code.hpp"
 #include "sass/kernel_info.hpp"
@@ -111,6 +112,38 @@ constexpr Scalar kScalars[] = {{"u8", bytes_of<std::uint8_t>},
                                {"bool", bool_of},
                                {"hex", hex_of}};
 
+std::vector<std::byte> scalar_of(std::string_view type, std::string_view text, const std::string& where) {
+    const auto found = std::ranges::find(kScalars, type, &Scalar::type);
+    if (found == std::end(kScalars))
+        throw InputError(
+            fmt::format("{}: no type '{}'; expected u8 to u64, s8 to s64, bool, f16, bf16, f32, f64, "
+                        "struct, hex, buf or tensor",
+                        where, type));
+    return found->bytes(text, where);
+}
+
+/// Members TYPE:VALUE, divided by commas, where a C++ compiler puts them: each at a multiple of its size.
+std::vector<std::byte> struct_of(std::string_view text, const std::string& where) {
+    std::vector<std::byte> bytes;
+    std::size_t alignment = 1;
+    const auto pad = [&](std::size_t to) { bytes.resize((bytes.size() + to - 1) / to * to); };
+    for (std::string_view rest = text;;) {
+        const auto comma = rest.find(',');
+        const auto member = rest.substr(0, comma);
+        const auto colon = member.find(':');
+        if (colon == std::string_view::npos || member.starts_with("hex:"))
+            refuse_number(member, where, "members TYPE:VALUE, divided by commas");
+        const auto value = scalar_of(member.substr(0, colon), member.substr(colon + 1), where);
+        alignment = std::max(alignment, value.size());
+        pad(value.size());
+        bytes.insert(bytes.end(), value.begin(), value.end());
+        if (comma == std::string_view::npos) break;
+        rest.remove_prefix(comma + 1);
+    }
+    pad(alignment);
+    return bytes;
+}
+
 launch::Buffer buffer_of(const std::string& size_and_file, const std::string& where) {
     const auto colon = size_and_file.find(':');
     const auto bytes = number<std::int64_t>(std::string_view(size_and_file).substr(0, colon), where);
@@ -131,20 +164,24 @@ launch::Buffer buffer_of(const std::string& size_and_file, const std::string& wh
 void add_argument(const std::string& text, KernelArguments& to) {
     const std::string where = "--arg " + text;
     const auto colon = text.find(':');
-    if (colon == std::string::npos) throw InputError(where + ": expected TYPE:VALUE, hex:BYTES or buf:BYTES[:FILE]");
+    if (colon == std::string::npos)
+        throw InputError(where +
+                         ": expected TYPE:VALUE, struct:TYPE:VALUE,..., hex:BYTES, buf:BYTES[:FILE] or "
+                         "tensor:TYPE:SIZES:BOX[:SWIZZLE]");
     const std::string type = text.substr(0, colon), rest = text.substr(colon + 1);
     if (type == "buf") {
         to.values.push_back({.bytes = std::vector<std::byte>(sizeof(device::Address)), .buffer = to.buffers.size()});
         to.buffers.push_back(buffer_of(rest, where));
         return;
     }
-    for (const auto& scalar : kScalars)
-        if (scalar.type == type) {
-            to.values.push_back({.bytes = scalar.bytes(rest, where), .buffer = {}});
-            return;
-        }
-    throw InputError(fmt::format(
-        "{}: no type '{}'; expected u8 to u64, s8 to s64, bool, f16, bf16, f32, f64, hex or buf", where, type));
+    if (type == "tensor") {
+        auto tensor = tensor_argument(rest, where);
+        to.values.push_back({.bytes = std::move(tensor.map), .buffer = to.buffers.size()});
+        to.buffers.push_back({.name = where, .bytes = tensor.bytes, .made_up = true});
+        return;
+    }
+    to.values.push_back(
+        {.bytes = type == "struct" ? struct_of(rest, where) : scalar_of(type, rest, where), .buffer = {}});
 }
 
 constexpr std::uint64_t kPointer = sizeof(device::Address);

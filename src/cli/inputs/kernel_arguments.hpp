@@ -1,4 +1,4 @@
-// Reads launch options of the command line: arguments as TYPE:VALUE, hex:BYTES or buf:BYTES[:FILE], and grid and block
+// Reads launch options of the command line: arguments, such as TYPE:VALUE or buf:BYTES[:FILE], and grid and block
 // sizes.
 #pragma once
 
@@ -26,7 +26,8 @@ struct KernelArguments {
 
 inline constexpr const char* kArgumentHelp =
     "one argument, in the kernel's order; given once for each. TYPE:VALUE with TYPE u8 to u64, s8 to s64, bool, f16, "
-    "bf16, f32 or f64; hex:BYTES for a struct as it lies in memory; or buf:BYTES[:FILE]";
+    "bf16, f32 or f64; struct:TYPE:VALUE,... or hex:BYTES for a struct; buf:BYTES[:FILE]; or "
+    "tensor:TYPE:SIZES:BOX[:SWIZZLE] for a tensor map, sizes in elements as 4096x1024, the innermost first";
 
 /// What a kernel asks for, whichever language it is in.
 struct Signature {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <iterator>
 #include <utility>
@@ -24,6 +25,14 @@ public:
     explicit Bits(std::span<const std::byte, kTensorMapBytes> bytes) {
         std::memcpy(words_.data(), bytes.data(), kTensorMapBytes);
     }
+    Bits() = default;
+    void set(std::size_t first, std::size_t count, std::uint64_t value) {
+        words_[first / 64] |= value << (first % 64);
+        if (first % 64 + count > 64) words_[first / 64 + 1] |= value >> (64 - first % 64);
+    }
+    [[nodiscard]] std::array<std::byte, kTensorMapBytes> bytes() const {
+        return std::bit_cast<std::array<std::byte, kTensorMapBytes>>(words_);
+    }
     [[nodiscard]] std::uint64_t field(std::size_t first, std::size_t count) const {
         std::uint64_t value = words_[first / 64] >> (first % 64);
         if (first % 64 + count > 64) value |= words_[first / 64 + 1] << (64 - first % 64);
@@ -37,6 +46,11 @@ public:
 private:
     std::array<std::uint64_t, kTensorMapBytes / 8> words_{};
 };
+
+/// By their number in a map.
+constexpr ElementType kTypes[] = {ElementType::u8,          ElementType::u16, ElementType::u32, ElementType::s32,
+                                  ElementType::u64,         ElementType::s64, ElementType::f16, ElementType::f32,
+                                  ElementType::f32_flushed, ElementType::f64, ElementType::bf16};
 
 /// Elements of the box in a dimension that are copied.
 std::uint64_t copied(const TensorMap& map, std::size_t dimension) {
@@ -143,9 +157,6 @@ std::optional<TensorMap> decode_tensor_map(std::span<const std::byte, kTensorMap
     map.im2col = bits.field(64, 1) != 0;
     map.dimensions = bits.field(68, 3) + 1;
     const std::uint64_t type = bits.field(71, 4), interleave = bits.field(75, 2), swizzle = bits.field(77, 2);
-    constexpr ElementType kTypes[] = {ElementType::u8,          ElementType::u16, ElementType::u32, ElementType::s32,
-                                      ElementType::u64,         ElementType::s64, ElementType::f16, ElementType::f32,
-                                      ElementType::f32_flushed, ElementType::f64, ElementType::bf16};
     constexpr std::uint64_t kInterleaves = 3;
     if (map.dimensions > kMostDimensions) error = fmt::format("has {} dimensions", map.dimensions);
     if (map.im2col && map.dimensions < 3) error = fmt::format("has {} dimensions, too few for im2col", map.dimensions);
@@ -188,6 +199,27 @@ std::optional<TensorMap> decode_tensor_map(std::span<const std::byte, kTensorMap
         map.upper[i] = bits.signed_field(464 + width * i, width);
     }
     return map;
+}
+
+std::array<std::byte, kTensorMapBytes> encode_tensor_map(const TensorMap& map) {
+    Bits bits;
+    bits.set(0, 57, map.address);
+    bits.set(68, 3, map.dimensions - 1);
+    bits.set(71, 4, static_cast<std::uint64_t>(std::ranges::find(kTypes, map.type) - std::begin(kTypes)));
+    bits.set(77, 2, static_cast<std::uint64_t>(map.swizzle));
+    bits.set(79, 1, map.fills_nan ? 1 : 0);
+    bits.set(80, 1, map.tensor_float ? 1 : 0);
+    for (std::size_t i = 0; i < map.dimensions; ++i) {
+        bits.set(256 + 32 * i, 32, map.size[i] - 1);
+        bits.set(416 + 3 * i, 3, map.step[i] - 1);
+        if (i == 0) continue;
+        const std::uint64_t stride = map.stride[i] / kStrideUnit;
+        bits.set(96 + 32 * (i - 1), 32, stride & 0xFFFFFFFF);
+        bits.set(224 + 4 * (i - 1), 4, stride >> 32);
+    }
+    bits.set(440, 8, map.box[0] - 1);
+    for (std::size_t i = 1; i < map.dimensions; ++i) bits.set(448 + 8 * (i - 1), 8, map.box[i] - 1);
+    return bits.bytes();
 }
 
 std::uint64_t box_bytes(const TensorMap& map) {

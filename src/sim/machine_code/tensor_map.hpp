@@ -47,6 +47,9 @@ struct TensorMap {
 [[nodiscard]] std::optional<TensorMap> decode_tensor_map(std::span<const std::byte, kTensorMapBytes> bytes,
                                                          std::string& error);
 
+/// The bytes of a map that is not for im2col and has no interleave, as decode_tensor_map() reads them.
+[[nodiscard]] std::array<std::byte, kTensorMapBytes> encode_tensor_map(const TensorMap& map);
+
 /// Where a box begins: a coordinate for each dimension, and for im2col an offset for each spatial one.
 struct BoxPlace {
     std::array<std::int32_t, kMostDimensions> at{};
