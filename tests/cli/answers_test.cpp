@@ -158,7 +158,7 @@ TEST_F(Answers, ShippedDescriptionsHaveTheirNamesEverywhere) {
              "--grid", "1", "--block", "4", "--arg", "buf:16", "--arg", "buf:16", "--arg", "buf:16", "--arg", "u32:4"})
             .out,
         HasSubstr("on GeForce GTX 980"));
-    EXPECT_THAT(run({"show", "topology.sms", "h300"}).err, HasSubstr("h300: cannot be opened"));
+    EXPECT_THAT(run({"show", "topology.sms", "h300"}).err, HasSubstr("h300: no such machine; expected one of"));
 }
 
 TEST_F(Answers, FailedLaunchesAreListedWithTheirReason) {

@@ -244,7 +244,7 @@ TEST_F(Errors, UnknownDevicesAreNamed) {
     expect(2, {"scan", "--device", "cuda:zero"}, {"'cuda:zero'", "a number"});
     expect(2, {"scan", "--device", "cuda:-1"}, {"'cuda:-1'", "a number"});
     expect(2, {"scan", "--device", "gtx280"}, {"'gtx280'", "cuda:N, sim:NAME, sim:FILE.json or auto"});
-    expect(2, {"scan", "--device", "sim:gtx28"}, {"'sim:gtx28'", "one of", "gtx280"});
+    expect(2, {"scan", "--device", "sim:gtx28"}, {"gtx28: no such machine", "one of", "gtx280"});
     expect(2, {"scan", "--device", "sim:none.json"}, {"none.json"});
     expect(2, {"scan", "--device", "sim:gtx280", "--noise", "4"}, {"--noise 4", "0 to 3"});
     expect(2, {"simulate", "x.ptx", "--kernel", "k", "--device", "cuda:0"}, {"'cuda:0'", "sim:NAME"});

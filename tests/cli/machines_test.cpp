@@ -35,7 +35,8 @@ TEST_F(Machines, ABuiltInDescriptionIsFoundByTheGpusName) {
         EXPECT_EQ(run({"diff", source("machines/gtx280.json"), name}).code, 0) << name;
     const auto other = run({"diff", source("machines/gtx280.json"), "GTX 280M"});
     EXPECT_EQ(other.code, 2);
-    EXPECT_THAT(other.err, HasSubstr("GTX 280M"));
+    EXPECT_THAT(other.err, HasSubstr("GTX 280M: no such machine; expected one of 8800gtx"));
+    EXPECT_THAT(run({"diff", source("machines/gtx280.json"), "there/is/none"}).err, HasSubstr("cannot be opened"));
     const std::vector<std::string> launch{source("tests/data/cubin/stream_copy_x4.sm_90.cubin"),
                                           "--kernel",
                                           "stream_copy_x4",

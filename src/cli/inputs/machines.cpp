@@ -42,8 +42,11 @@ machine::Machine machine_in(const std::string& file) {
 }
 
 machine::Machine machine_named(const std::string& given) {
-    const auto name = std::filesystem::exists(given) ? given : with_prefix(given);
-    return name.starts_with("sim:") ? simulated_machine(name) : machine_in(name);
+    if (std::filesystem::exists(given)) return machine_in(given);
+    const auto name = with_prefix(given);
+    if (name.starts_with("sim:")) return simulated_machine(name);
+    const bool is_file = std::filesystem::path(given).has_extension() || given.find('/') != std::string::npos;
+    return is_file ? machine_in(given) : simulated_machine("sim:" + given);
 }
 
 }  // namespace gputomo::cli
