@@ -48,12 +48,15 @@ def scan(
         command = [executable(), "scan", "--device", device, "--out", where, "--seed", str(seed)]
         command += ["--quick"] if quick else []
         command += ["--only", ",".join(only)] if only else []
-        ended = _run(command)
+        ended = _run(command, tells_files=out is not None)
         if ended.code == -2 or ended.code == _INTERRUPTED:
             raise KeyboardInterrupt
         if ended.code != 0:
             raise _ERRORS.get(ended.code, Error)(ended.message or f"gputomo scan ended with {ended.code}")
-        return load(Path(where) / "machine.json")
+        scanned = load(Path(where) / "machine.json")
+        if out is None:
+            scanned.origin = f"the scan of {device}"
+        return scanned
 
 
 class _Ended:
@@ -62,8 +65,8 @@ class _Ended:
         self.message = message
 
 
-def _run(command: list[str]) -> _Ended:
-    """Passes standard error on, and keeps its last message."""
+def _run(command: list[str], tells_files: bool) -> _Ended:
+    """Passes standard error on, and keeps its last message. Names of files that are not kept are left out."""
     import sys
 
     last = ""
@@ -72,7 +75,8 @@ def _run(command: list[str]) -> _Ended:
         try:
             for line in process.stderr:
                 last = line.strip() or last
-                sys.stderr.write(line)
+                if tells_files or not line.startswith("written:"):
+                    sys.stderr.write(line)
         except KeyboardInterrupt:
             process.wait()  # the program got the signal, too, and writes what it has
             raise

@@ -1,7 +1,9 @@
 """Kernels, arguments and answers, with cubins and PTX of the tree."""
 
+import contextlib
 import ctypes
 import dataclasses
+import io
 import json
 import pathlib
 import signal
@@ -445,11 +447,14 @@ class LongWork(unittest.TestCase):
 
 class Scans(unittest.TestCase):
     def test_a_simulated_gpu_is_measured(self):
-        machine = gputomo.scan("sim:gtx280", only=["clock", "arithmetic_latency"])
+        with contextlib.redirect_stderr(io.StringIO()) as told:
+            machine = gputomo.scan("sim:gtx280", only=["clock", "arithmetic_latency"])
+        self.assertNotIn("written:", told.getvalue(), "the files are not kept")
+        self.assertEqual(machine.origin, "the scan of sim:gtx280")
         self.assertEqual(
             machine["operations.add.s32.latency"].value, gputomo.load("gtx280")["operations.add.s32.latency"].value
         )
-        with self.assertRaisesRegex(gputomo.InputError, "sim:nothing"):
+        with self.assertRaisesRegex(gputomo.InputError, "nothing: no such machine"):
             gputomo.scan("sim:nothing")
 
 

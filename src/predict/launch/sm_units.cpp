@@ -126,8 +126,11 @@ void SmUnits::fill_busy(BusyCycles& busy) const {
     const auto most = [](std::span<const Server> servers) { return std::ranges::max(servers, {}, &Server::busy).busy; };
     busy[kIssue] = most(issue_);
     busy[kRegisterPorts] = std::ranges::max(ports_, {}, &costs::RegisterPorts::busy).busy();
-    for (std::size_t unit = 0; unit < profile_.units.size(); ++unit)
-        busy["unit " + profile_.units[unit].name] = std::max(units_of_sm_[unit].busy, most(of_schedulers(unit)));
+    for (std::size_t unit = 0; unit < profile_.units.size(); ++unit) {
+        const auto& name = profile_.units[unit].name;  // "sfu", or "unit of lanes" where no pipeline is described
+        busy[name.starts_with("unit ") ? name : "unit " + name] =
+            std::max(units_of_sm_[unit].busy, most(of_schedulers(unit)));
+    }
     constexpr std::array kNames{kStorage, kFirstCache, kConstants, kTextures};  // by launch::Stage
     for (std::size_t number = 0; number < kNames.size(); ++number) busy[kNames[number]] = stages_[number].busy;
 }
