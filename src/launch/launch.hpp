@@ -36,7 +36,7 @@ struct Buffer {
 /// A value in the parameter space.
 struct Argument {
     std::uint64_t offset = 0;           ///< from the first parameter
-    std::vector<std::byte> bytes;       ///< the value; where `buffer` is given, its address comes in place of the first 8
+    std::vector<std::byte> bytes;       ///< the value; the address of `buffer` takes the place of the first 8
     std::optional<std::size_t> buffer;  ///< index into Launch::buffers
 };
 

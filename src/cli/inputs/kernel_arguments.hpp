@@ -26,8 +26,8 @@ struct KernelArguments {
 
 inline constexpr const char* kArgumentHelp =
     "one argument, in the kernel's order; given once for each. TYPE:VALUE with TYPE u8 to u64, s8 to s64, bool, f16, "
-    "bf16, f32 or f64; struct:TYPE:VALUE,... or hex:BYTES for a struct; buf:BYTES[:FILE]; or "
-    "tensor:TYPE:SIZES:BOX[:SWIZZLE] for a tensor map, sizes in elements as 4096x1024, the innermost first";
+    "bf16, f32 or f64. Structs are struct:TYPE:VALUE,... or hex:BYTES, memory is buf:BYTES[:FILE]. A tensor map is "
+    "tensor:TYPE:SIZES:BOX[:SWIZZLE], with sizes in elements as 4096x1024, the innermost first";
 
 /// What a kernel asks for, whichever language it is in.
 struct Signature {

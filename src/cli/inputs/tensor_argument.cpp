@@ -29,7 +29,7 @@ constexpr std::array<std::pair<std::string_view, ElementType>, 10> kTypes{{{"u8"
 constexpr std::array<std::pair<std::string_view, Swizzle>, 3> kSwizzles{
     {{"32", Swizzle::bytes_32}, {"64", Swizzle::bytes_64}, {"128", Swizzle::bytes_128}}};
 
-/// Of CUtensorMap.
+/// The size of a CUtensorMap.
 constexpr std::size_t kMapBytes = 128;
 constexpr std::uint64_t kPiece = 16;  ///< bytes: rows of a tensor begin and rows of a box end at multiples of it
 constexpr std::uint64_t kMostOfBox = 256, kMostOfTensor = std::uint64_t{1} << 32, kMostBytes = std::uint64_t{1} << 40;

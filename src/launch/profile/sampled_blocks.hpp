@@ -8,7 +8,7 @@ namespace gputomo::launch {
 /// Warp instructions of a block.
 [[nodiscard]] double mean_instructions(const LaunchProfile& profile);
 
-/// Of the count whose mean is known least; 0 where all blocks were executed.
+/// Returns the error of the count whose mean is known least; 0 where all blocks were executed.
 [[nodiscard]] MeanError error_of(const LaunchProfile& profile);
 
 /// The block that executes most, where it executes far more than the recorded ones; else nullptr.
