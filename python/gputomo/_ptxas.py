@@ -60,4 +60,6 @@ def compile(ptx: bytes, sm: int, origin: str) -> bytes:
             said = ended.stdout.decode("utf-8", "replace")
             if _TOO_NEW not in said:
                 break  # a newer compiler would refuse it, too
-        raise InputError(f"{origin}: {compiler} refuses it:\n{said}")
+        # NVIDIA's package holds the newest ptxas.
+        hint = "; pip install nvidia-cuda-nvcc brings a newer one" if _TOO_NEW in said else ""
+        raise InputError(f"{origin}: {compiler} refuses it{hint}:\n{said}")

@@ -9,6 +9,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import typing
@@ -443,6 +444,17 @@ class LongWork(unittest.TestCase):
         for processes in (0, 1.5, True):
             with self.assertRaisesRegex(gputomo.InputError, "processes"):
                 gputomo.predict_many([good], "h200", processes=processes)
+
+
+class Assemblers(unittest.TestCase):
+    def test_one_that_is_too_old_says_what_to_install(self):
+        with tempfile.TemporaryDirectory() as folder:
+            old = pathlib.Path(folder) / "ptxas"
+            old.write_text("#!/bin/sh\necho 'fatal : Unsupported .version 9.0; current version is 8.8'\nexit 255\n")
+            old.chmod(0o755)
+            with unittest.mock.patch("gputomo._ptxas.find", lambda: [str(old)]):
+                with self.assertRaisesRegex(gputomo.InputError, "refuses it; pip install nvidia-cuda-nvcc"):
+                    gputomo._ptxas.compile(b".version 9.0\n", 90, "k.ptx")
 
 
 class Scans(unittest.TestCase):
