@@ -49,6 +49,8 @@ class Notebook(unittest.TestCase):
         self.assertLess(abs(chain - 1), 0.1)
         if names["ranked"] is not None:
             self.assertLess(names["ranked"]["us"].min() * 1.2, names["ranked"]["us"].max())
+            self.assertEqual(len(names["tiles"]), 5)
+            self.assertLess(names["tiles"]["us"].min() * 1.2, names["tiles"]["us"].max())
 
     def test_has_no_outputs(self):
         for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]:
