@@ -164,6 +164,9 @@ TEST(Flop, InstructionsByTheirText) {
     EXPECT_EQ(count("HMMA.16816.F32.BF16 R4, R8, R2, R4"), std::pair(std::string("tensor bf16"), 4096.0));
     EXPECT_EQ(count("IMMA.16832.S8.S8 R4, R8, R2, R4"), std::pair(std::string("tensor i8"), 8192.0));
     EXPECT_EQ(count("HGMMA.64x128x16.F32 R24, gdesc[UR4], R24"), std::pair(std::string("tensor f16"), 65536.0));
+    EXPECT_EQ(count("HGMMA.SP.64x128x32.F32 R24, gdesc[UR4], R24, R88, 0x0"),
+              std::pair(std::string("tensor f16"), 65536.0))
+        << "without the elements of A that are not there";
     EXPECT_EQ(count("IMAD R1, R2, R3, R4").first, "-");
     EXPECT_EQ(count("MUFU.RCP R1, R2").first, "-");
     EXPECT_EQ(count("").first, "-");

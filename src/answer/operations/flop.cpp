@@ -94,10 +94,11 @@ std::optional<StepFlop> flop_of(string_view instruction) {
         return false;
     };
     if (name.ends_with("MMA") && !name.ends_with("FMA")) {
-        const double warps = name.ends_with("GMMA") ? kWarpsOfGroup : 1;
+        // Half of the elements of a sparse A are not multiplied.
+        const double parts = (name.ends_with("GMMA") ? kWarpsOfGroup : 1) * (has("SP") ? 2 : 1);
         for (const auto modifier : modifiers)
             if (const auto product = product_of(modifier))
-                return StepFlop{.type = type_of(name, modifiers), .of_thread = 0, .of_warp = *product / warps};
+                return StepFlop{.type = type_of(name, modifiers), .of_thread = 0, .of_warp = *product / parts};
         return {};
     }
     constexpr std::array<std::pair<string_view, double>, 13> kScalar{{{"FADD", 1},
