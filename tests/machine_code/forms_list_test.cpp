@@ -46,7 +46,7 @@ void add_rows(const std::string& code, RowSet& rows) {
 /// Rows of the kernels whose results an H200 gave, too (forms_test.cpp, warpgroup_test.cpp).
 RowSet rows_of_gpu() {
     RowSet rows;
-    for (const auto* name : {"forms.fatbin", "warpgroup.fatbin"}) {
+    for (const auto* name : {"forms.fatbin", "warpgroup.fatbin", "sparse_products.fatbin"}) {
         const auto fatbin = content(kTests / "machine_code/fixtures" / name);
         for (const auto& member : capture::members(std::as_bytes(std::span(fatbin))))
             if (member.kind == capture::FatbinMember::Kind::cubin) add_rows(capture::payload(member), rows);

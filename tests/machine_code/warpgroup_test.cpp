@@ -1,7 +1,7 @@
 // Products of warp groups, against what an H200 gave.
 //
-// warpgroup_kernels.py makes fixtures/warpgroup.fatbin, with one product a kernel. fixtures/warpgroup.h200 has the
-// launches and hashes of the accumulators that they left.
+// warpgroup_kernels.py makes fixtures/warpgroup.fatbin, with one product a kernel, and fixtures/sparse_products.fatbin,
+// where A is sparse. The files that end with .h200 have the launches and hashes of the accumulators that they left.
 #include "capture/decompress.hpp"
 #include "capture/fatbin.hpp"
 #include "sass/cubin.hpp"
@@ -17,6 +17,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -39,11 +40,12 @@ struct Case {
     std::array<std::uint32_t, 4> masks{};  ///< and, or: of elements, then of accumulators
     std::uint64_t a = 0, b = 0;            ///< matrix descriptors without the address of the array
     std::uint32_t scale = 1, words = 0;    ///< words of accumulators of each thread
+    std::optional<std::uint64_t> digits;   ///< of which the metadata of a sparse A are made
     std::uint64_t hash = 0;
 };
 
-std::vector<Case> cases() {
-    std::istringstream lines(fixture("warpgroup.h200"));
+std::vector<Case> cases(const std::string& name, bool sparse) {
+    std::istringstream lines(fixture(name));
     std::vector<Case> all;
     for (std::string line; std::getline(lines, line);) {
         if (line.starts_with('#')) continue;
@@ -51,7 +53,9 @@ std::vector<Case> cases() {
         Case one;
         words >> one.kernel >> one.grid >> one.seed >> std::hex;
         for (auto& mask : one.masks) words >> mask;
-        words >> one.a >> one.b >> std::dec >> one.scale >> one.words >> std::hex >> one.hash;
+        words >> one.a >> one.b >> std::dec >> one.scale >> one.words >> std::hex;
+        if (sparse) words >> one.digits.emplace();
+        words >> one.hash;
         all.push_back(one);
     }
     return all;
@@ -66,39 +70,46 @@ std::uint64_t hash_of(std::span<const std::byte> bytes) {
 std::vector<std::byte> executed(const MachineProgram& program, const Case& one, std::uint32_t threads = kThreads) {
     DeviceMemory memory(std::uint64_t{1} << 24);
     const std::uint64_t bytes = std::uint64_t{4} * one.words * kThreads * one.grid, out = memory.allocate(bytes);
-    std::vector<std::byte> parameters(52);
+    std::vector<std::byte> parameters(one.digits ? 64 : 52);
     const auto put = [&](std::size_t at, const auto& value) {
         std::memcpy(parameters.data() + at, &value, sizeof value);
     };
     put(0, out), put(8, one.seed), put(12, one.masks), put(32, one.a), put(40, one.b), put(48, one.scale);
+    if (one.digits) put(56, *one.digits);
     static_cast<void>(run(program, {.grid = {one.grid}, .block = {threads}, .parameters = parameters}, memory));
     std::vector<std::byte> left(bytes);
     std::memcpy(left.data(), memory.resolve(out, bytes), bytes);
     return left;
 }
 
-std::string code_of_fixture() {
-    const auto fatbin = fixture("warpgroup.fatbin");
+std::string code_of(const std::string& name) {
+    const auto fatbin = fixture(name);
     for (const auto& member : capture::members(std::as_bytes(std::span(fatbin))))
         if (member.kind == capture::FatbinMember::Kind::cubin) return capture::payload(member);
     return {};
 }
 
-TEST(Warpgroup, ProductsAreThoseOfAnH200) {
-    const auto code = code_of_fixture();
+/// Compares all launches of all kernels of a fat binary with what an H200 left.
+void compare(const std::string& name, bool sparse) {
+    const auto code = code_of(name + ".fatbin");
     const sass::Cubin cubin(std::as_bytes(std::span(code)));
     std::map<std::string, MachineProgram> programs;
     for (const auto& kernel : cubin.kernels())
         programs.emplace(kernel, prepare(cubin, kernel, [](std::string_view) { return std::uint64_t{0}; }));
     std::set<std::string> compared;
-    for (const Case& one : cases()) {
+    for (const Case& one : cases(name + ".h200", sparse)) {
         ASSERT_TRUE(programs.contains(one.kernel)) << one.kernel;
         compared.insert(one.kernel);
         EXPECT_EQ(hash_of(executed(programs.at(one.kernel), one)), one.hash)
-            << one.kernel << ", seed " << one.seed << ", descriptors " << std::hex << one.a << " and " << one.b;
+            << one.kernel << ", seed " << one.seed << ", descriptors " << std::hex << one.a << " and " << one.b
+            << ", metadata of " << one.digits.value_or(0);
     }
     EXPECT_EQ(compared.size(), programs.size());
 }
+
+TEST(Warpgroup, ProductsAreThoseOfAnH200) { compare("warpgroup", false); }
+
+TEST(Warpgroup, SparseProductsAreThoseOfAnH200) { compare("sparse_products", true); }
 
 /// A launch of the first kernel of these columns, with plain descriptors.
 Case plain() {
@@ -111,7 +122,7 @@ Case plain() {
 }
 
 TEST(Warpgroup, RefusesMatricesBeyondSharedMemoryAndPartsOfAGroup) {
-    const auto code = code_of_fixture();
+    const auto code = code_of("warpgroup.fatbin");
     const sass::Cubin cubin(std::as_bytes(std::span(code)));
     const auto program = prepare(cubin, "f16_n64", [](std::string_view) { return std::uint64_t{0}; });
     Case far = plain();

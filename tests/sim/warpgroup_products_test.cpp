@@ -22,6 +22,10 @@ constexpr Word kAdds{0x00e00000081879f0, 0x000fe80008700818};     // HGMMA.64x64
 constexpr Word kCommits{0x00e00000081879f0, 0x000fe60008000818};  // HGMMA.64x64x16.F32 R24, gdesc[UR8], R24, gsb0
 /// HGMMA.64x64x16.F32 R24, R76, gdesc[UR4].tnspB, R24: four rows of A are in R76 to R79.
 constexpr Word kRowsInRegisters{0x40e000044c187df0, 0x000fe40008700818};
+/// HGMMA.SP.64x64x32.F32 R24, gdesc[UR8], R24, R56, 0x0, gsb0: R56 names the elements of A.
+constexpr Word kSparse{0x08e03800081879f0, 0x000fe60008000a18};
+/// HGMMA.SP.64x64x32.F32 R24, R56, gdesc[UR4], R24, R60, 0x1, gsb0
+constexpr Word kSparseInRegisters{0x08e13c0438187df0, 0x000fe60008000a18};
 constexpr Word kWait{0x00008000000079c5, 0x000fe40000010000};     // WARPGROUP.DEPBAR.LE gsb0, 0x0
 constexpr Word kWaitOne{0x00008000000079c5, 0x000fe40000010100};  // WARPGROUP.DEPBAR.LE gsb0, 0x1
 constexpr Word kPermute{0x0000761004037816, 0x000fe40000000003};  // PRMT R3, R4, 0x7610, R3
@@ -127,6 +131,30 @@ TEST(WarpgroupProducts, OfOtherTypesSayWhatStandsInForThem) {
     EXPECT_GT(std::ranges::max(plain.results), kFirst + 6 + 40);
 }
 
+TEST(WarpgroupProducts, WithASparseATakeTimesOfTheirOwnOrThoseOfAsManyMultiplications) {
+    const auto ends = [](const machine::Machine& machine, std::string& assumed) {
+        const auto outcome = Kernel({kArrive, kSparse, kWait}, kShared).run(machine, kGroup);
+        for (const auto& row : outcome.code.assumed) assumed += row.operation + ": " + row.assumption + "\n";
+        return std::ranges::max(outcome.results) - kFirst - 6;
+    };
+    auto machine = with_products();
+    std::string assumed;
+    EXPECT_EQ(ends(machine, assumed), kLatency);
+    EXPECT_THAT(assumed, testing::HasSubstr("HGMMA: as wgmma with k16.f32.f16.f16"));
+    // Only f16 stands in for other types.
+    const auto time = [&](const char* name, std::int64_t latency) {
+        machine.operations[name].latency.set(latency), machine.operations[name].throughput.set(2);
+    };
+    time("wgmma.sp.m64n64k32.f32.bf16.bf16", 95);
+    EXPECT_EQ(ends(machine, assumed), kLatency);
+    time("wgmma.sp.m64n64k32.f32.f16.f16", 101);
+    assumed.clear();
+    EXPECT_EQ(ends(machine, assumed), 101U);
+    EXPECT_THAT(assumed, testing::Not(testing::HasSubstr("HGMMA")));
+    // Those of a dense product stay as they were.
+    EXPECT_EQ(cycles_of({kArrive, kCommits, kWait}, machine), kFirst + 6 + kLatency);
+}
+
 TEST(WarpgroupProducts, LeftOutAreFollowedThroughHalvesOfRegisters) {
     const auto run = [](const Word& permute) {
         const Word load = changed(kLoad, [](sass::Instruction& instruction) { instruction.guard.predicate = 0; });
@@ -170,6 +198,8 @@ TEST(WarpgroupProducts, NameTheRegistersOfTheirOperandsAndNoMore) {
     EXPECT_EQ(registers(kRowsInRegisters), 76 + 4);
     EXPECT_EQ(registers(kCommits), 24 + 32) << "accumulators of 64 columns";
     EXPECT_EQ(registers(with_columns(kCommits, 256)), 24 + 128);
+    EXPECT_EQ(registers(kSparse), 56 + 1) << "metadata of a sparse A";
+    EXPECT_EQ(registers(kSparseInRegisters), 60 + 1);
 }
 
 }  // namespace

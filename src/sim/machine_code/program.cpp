@@ -276,9 +276,7 @@ std::string_view why_not_executed(const sass::Instruction& instruction) {
         case Operation::HGMMA:
         case Operation::IGMMA:
         case Operation::QGMMA:
-        case Operation::BGMMA:
-            return warpgroup::is_sparse(instruction) ? "products of sparse matrices are not simulated"
-                                                     : "no compiler is known to emit these types for this shape";
+        case Operation::BGMMA: return "no compiler is known to emit these types for this shape";
         case Operation::UBLKRED: return "this reduction does not exist for the type of its elements";
         case Operation::TEX:
         case Operation::TLD:

@@ -28,8 +28,10 @@ namespace {
 using sass::Modifier;
 using sass::Operation;
 
-constexpr std::uint32_t kWarpsOfGroup = 4, kRowsOfWarp = 16, kLineWords = 8, kChunkWords = kChunkBytes / 4;
-using Words = std::array<std::uint32_t, kLineWords>;
+constexpr std::uint32_t kWarpsOfGroup = 4, kRowsOfWarp = 16, kChunkWords = kChunkBytes / 4;
+/// A row of A has two chunks. So has a column of B, or four where A is sparse.
+constexpr std::uint32_t kChunks = 2, kMostChunks = 4;
+using Words = std::array<std::uint32_t, kMostChunks * kChunkWords>;
 
 /// A product, packed into Step::mode.
 struct Product {
@@ -37,7 +39,10 @@ struct Product {
     Element a = Element::f16, b = Element::f16;
     Sum sum = Sum::f32;
     bool saturates = false, transposes_a = false, transposes_b = false, negates_a = false, negates_b = false;
-    bool a_in_registers = false;
+    bool a_in_registers = false, sparse = false;
+    /// Two of the four lanes that share a row of a sparse A hold its metadata: the first ones (0) or the last ones (1).
+    std::uint32_t selector = 0;
+    [[nodiscard]] std::uint32_t chunks_of_b() const { return sparse ? kMostChunks : kChunks; }
 };
 
 std::uint32_t packed(const Product& product) {
@@ -46,7 +51,8 @@ std::uint32_t packed(const Product& product) {
            static_cast<std::uint32_t>(product.transposes_a) << 20 |
            static_cast<std::uint32_t>(product.transposes_b) << 21 |
            static_cast<std::uint32_t>(product.negates_a) << 22 | static_cast<std::uint32_t>(product.negates_b) << 23 |
-           static_cast<std::uint32_t>(product.a_in_registers) << 24;
+           static_cast<std::uint32_t>(product.a_in_registers) << 24 | static_cast<std::uint32_t>(product.sparse) << 25 |
+           product.selector << 26;
 }
 
 Product unpacked(std::uint32_t mode) {
@@ -60,33 +66,40 @@ Product unpacked(std::uint32_t mode) {
             .transposes_b = flag(21),
             .negates_a = flag(22),
             .negates_b = flag(23),
-            .a_in_registers = flag(24)};
+            .a_in_registers = flag(24),
+            .sparse = flag(25),
+            .selector = mode >> 26 & 1};
 }
 
 /// The block's shared memory as matrix descriptors address it.
 class SharedMatrix {
 public:
-    SharedMatrix(const Warp& warp, std::uint64_t descriptor, bool transposed)
-        : shared_(warp.block->shared), matrix_(descriptor_of(descriptor)), transposed_(transposed) {}
+    /// `chunks` of 16 bytes are a row of A or a column of B.
+    SharedMatrix(const Warp& warp, std::uint64_t descriptor, bool transposed, std::uint32_t chunks)
+        : shared_(warp.block->shared),
+          matrix_(descriptor_of(descriptor)),
+          transposed_(transposed),
+          chunks_(chunks),
+          depth_(chunks * kChunkBytes / 2) {}
 
     /// Throws LaneFault where such a row lies outside of shared memory.
     void check(std::uint32_t row) const {
         if (!transposed_)
-            for (std::uint32_t part = 0; part < 2; ++part) (void)at(chunk_along_k(matrix_, row, part));
+            for (std::uint32_t part = 0; part < chunks_; ++part) (void)at(chunk_along_k(matrix_, row, part));
         else
-            for (std::uint32_t k = 0; k < kDepth; ++k) (void)at(chunk_across_k(matrix_, row / 8, k));
+            for (std::uint32_t k = 0; k < depth_; ++k) (void)at(chunk_across_k(matrix_, row / 8, k));
     }
 
     /// Row `row` of A or column `row` of B.
     [[nodiscard]] Words line(std::uint32_t row) const {
         Words words{};
         if (!transposed_) {
-            for (std::uint32_t part = 0; part < 2; ++part)
+            for (std::uint32_t part = 0; part < chunks_; ++part)
                 std::memcpy(&words[std::size_t{part} * kChunkWords], at(chunk_along_k(matrix_, row, part)),
                             kChunkBytes);
             return words;
         }
-        for (std::uint32_t k = 0; k < kDepth; ++k) {
+        for (std::uint32_t k = 0; k < depth_; ++k) {
             std::uint16_t element = 0;
             std::memcpy(&element, at(chunk_across_k(matrix_, row / 8, k)) + std::size_t{row % 8} * 2, sizeof element);
             words[k / 2] |= std::uint32_t{element} << (16 * (k % 2));
@@ -95,8 +108,6 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t kDepth = 16;
-
     [[nodiscard]] const std::byte* at(std::uint32_t address) const {
         if (address + kChunkBytes > shared_.size())
             throw LaneFault(0, fmt::format("a matrix at {:#x} of shared memory, of which the block has {:#x} bytes,",
@@ -106,6 +117,8 @@ private:
     std::span<const std::byte> shared_;
     MatrixDescriptor matrix_;
     bool transposed_;
+    std::uint32_t chunks_;
+    std::uint32_t depth_;  ///< elements of 16 bits
 };
 
 /// The rows of A that a warp holds in registers. As in mma.sync, lane 4 g + t has word t of each half of rows g and
@@ -118,6 +131,33 @@ void rows_in_registers(const Warp& warp, const Step& step, std::array<Words, kRo
             rows[row][static_cast<std::size_t>(lane % 4 + 4 * (word / 2))] = words.raw(lane);
         }
     }
+}
+
+/// The number of the operand with the accumulators, among those that are read.
+int sums_of(const Product& product) { return product.a_in_registers ? 1 : 0; }
+
+/// Four bits of metadata name two of four places in a row of a sparse A. Elements of 32 bits take two places, one for
+/// each half.
+///
+/// Lanes 4 g to 4 g + 3 hold the metadata of rows g and g + 8. Where elements have 8 bits, a row has 64 bits of it.
+/// Lanes 4 g and 4 g + 2 have row g, and the others row g + 8. Else a row has 32 bits, and two lanes have half of both.
+std::array<Places, kRowsOfWarp> places_in_rows(const Warp& warp, const Step& step, const Product& product) {
+    const View metadata = warp.view(step, sums_of(product) + 1);
+    const bool bytes = bits_of(product.a) == 8;
+    std::array<Places, kRowsOfWarp> rows{};
+    const int digits = bytes ? 16 : 8;
+    for (int row = 0; row < static_cast<int>(kRowsOfWarp); ++row)
+        for (int digit = 0; digit < digits; ++digit) {
+            const int group = row % 8 * 4, upper = row / 8;
+            const int lane =
+                group + (bytes ? upper + digit / 8 * 2 : static_cast<int>(product.selector) * 2 + digit / 4);
+            const int shift = bytes ? digit % 8 * 4 : upper * 16 + digit % 4 * 4;
+            const std::uint32_t pair = metadata.raw(lane) >> shift & 0xF;
+            for (int i = 0; i < 2; ++i)
+                rows[static_cast<std::size_t>(row)][static_cast<std::size_t>(2 * digit + i)] =
+                    static_cast<std::uint8_t>(digit * 4 + static_cast<int>(pair >> (2 * i) & 3));
+        }
+    return rows;
 }
 
 std::uint64_t descriptor_in(const Warp& warp, std::size_t uniform) {
@@ -138,10 +178,10 @@ constexpr Place place_of(int lane, std::uint32_t group, int half) {
 /// The matrices of a product that is not computed have to lie in shared memory, too.
 void check_matrices(const Warp& warp, const Product& product, std::size_t uniform, std::uint32_t first) {
     if (!product.a_in_registers) {
-        const SharedMatrix a(warp, descriptor_in(warp, uniform), product.transposes_a);
+        const SharedMatrix a(warp, descriptor_in(warp, uniform), product.transposes_a, kChunks);
         for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) a.check(first + row);
     }
-    const SharedMatrix b(warp, descriptor_in(warp, uniform + 2), product.transposes_b);
+    const SharedMatrix b(warp, descriptor_in(warp, uniform + 2), product.transposes_b, product.chunks_of_b());
     for (std::uint32_t column = 0; column < product.columns; ++column) b.check(column);
 }
 
@@ -166,21 +206,29 @@ void multiply_tiles(Warp& warp, const Step& step, std::uint32_t mask) {
     if (product.a_in_registers) {
         rows_in_registers(warp, step, rows);
     } else {
-        const SharedMatrix matrix(warp, descriptor_in(warp, uniform), product.transposes_a);
+        const SharedMatrix matrix(warp, descriptor_in(warp, uniform), product.transposes_a, kChunks);
         for (std::uint32_t row = 0; row < kRowsOfWarp; ++row) rows[row] = matrix.line(first + row);
     }
-    const SharedMatrix matrix(warp, descriptor_in(warp, uniform + 2), product.transposes_b);
-    for (std::size_t row = 0; row < kRowsOfWarp; ++row) read_line(product.a, rows[row], product.negates_a, a[row]);
+    const SharedMatrix matrix(warp, descriptor_in(warp, uniform + 2), product.transposes_b, product.chunks_of_b());
+    const auto words_of = [](const Words& words, std::uint32_t chunks) {
+        return std::span(words).first(std::size_t{chunks} * kChunkWords);
+    };
+    for (std::size_t row = 0; row < kRowsOfWarp; ++row)
+        read_line(product.a, words_of(rows[row], kChunks), product.negates_a, a[row]);
     for (std::uint32_t column = 0; column < product.columns; ++column)
-        read_line(product.b, matrix.line(column), product.negates_b, b[column]);
+        read_line(product.b, words_of(matrix.line(column), product.chunks_of_b()), product.negates_b, b[column]);
 
     // A false predicate makes the accumulators count as zero.
     const bool adds = step.predicate_count == 0 || (warp.holds(step, 0) & 1) != 0;
-    const int sums = static_cast<int>(step.source_count) - 1;
+    const int sums = sums_of(product);
+    std::array<Places, kRowsOfWarp> places{};
+    if (product.sparse) places = places_in_rows(warp, step, product);
+    Line kept;
     const auto element = [&](const Place& place, std::uint32_t before) {
-        return product.sum == Sum::s32
-                   ? integer_sum(product.a, a[place.row], b[place.column], before, product.saturates)
-                   : float_sum(product.a, product.sum, a[place.row], b[place.column], before);
+        if (product.sparse) keep(product.b, b[place.column], places[place.row], kept);
+        const Line& column = product.sparse ? kept : b[place.column];
+        return product.sum == Sum::s32 ? integer_sum(product.a, a[place.row], column, before, product.saturates)
+                                       : float_sum(product.a, product.sum, a[place.row], column, before);
     };
     const bool packs = product.sum == Sum::f16;
     for (std::uint32_t group = 0; group < product.columns / 8; ++group)
@@ -229,7 +277,8 @@ bool describe_types(const sass::Instruction& instruction, Product& product) {
             product.a = product.b = kElements[kind];
             product.sum = instruction.value(Modifier::accumulator) != 0 ? Sum::f32 : Sum::f16;
             const int depth = depth_of(instruction);
-            return depth * bits_of(product.a) == 256 && (product.sum == Sum::f32 || kind == 0) &&
+            return depth * bits_of(product.a) == (product.sparse ? 512 : 256) &&
+                   (product.sum == Sum::f32 || kind == 0) &&
                    (kind != 2 || !(product.transposes_a || product.transposes_b));
         }
         case Operation::QGMMA:
@@ -276,15 +325,17 @@ Execute warpgroup_execution(Step& step) {
         const auto text = instruction.form->row->modifiers;
         return text.starts_with(".ARRIVE") ? arrive_at_group : text.starts_with(".WAIT") ? wait_for_group : order;
     }
-    if (!multiplies_warpgroup(instruction.operation) || is_sparse(instruction)) return nullptr;
+    if (!multiplies_warpgroup(instruction.operation)) return nullptr;
     Product product;
+    product.sparse = is_sparse(instruction);
+    if (product.sparse) product.selector = selector_of(instruction);
     product.columns = static_cast<std::uint32_t>(columns_of(instruction));
     product.transposes_a = instruction.value(Modifier::transpose_a) != 0;
     product.transposes_b = instruction.value(Modifier::transpose_b) != 0;
+    product.a_in_registers = reads_a_from_registers(instruction);
     product.negates_a =
-        instruction.value(Modifier::negate_a) != 0 || (step.source_count == 2 && instruction.operands()[1].negate);
+        instruction.value(Modifier::negate_a) != 0 || (product.a_in_registers && instruction.operands()[1].negate);
     product.negates_b = instruction.value(Modifier::negate_b) != 0;
-    product.a_in_registers = step.source_count == 2;
     if (step.source_count == 0 || !describe_types(instruction, product)) return nullptr;
     for (const sass::Operand& operand : instruction.operands())
         if (operand.kind == sass::OperandKind::matrix_descriptor) step.address.uniform = operand.uniform;

@@ -13,6 +13,7 @@
 namespace gputomo::sim::machine_code::warpgroup {
 namespace {
 
+constexpr int kBitsOfRow = 256;         // of A
 constexpr int kFactorBits = 10;         // of a factor's fraction: those of half precision
 constexpr int kZeroExponent = -10'000;  // of zero: below all others, and twice this number still has 16 bits
 
@@ -130,8 +131,10 @@ int bits_of(Element element) {
     return is_float(element) ? code_of(element).bits : 8;
 }
 
-void read_line(Element element, const std::array<std::uint32_t, 8>& words, bool negated, Line& line) {
+void read_line(Element element, std::span<const std::uint32_t> words, bool negated, Line& line) {
     line.finite = true;
+    line.negated = negated;
+    if (element == Element::tf32) std::ranges::copy(words, line.words.begin());
     if (element == Element::b1) {
         for (std::size_t i = 0; i < words.size(); ++i) line.mantissas[i] = static_cast<std::int32_t>(words[i]);
         return;
@@ -152,6 +155,45 @@ void read_line(Element element, const std::array<std::uint32_t, 8>& words, bool 
         const double value = value_of(code, words[i / each] >> (bits * (i % each)));
         line.values[i] = negated ? -value : value;
     }
+}
+
+namespace {
+
+void keep_elements(std::span<const std::uint8_t> places, const Line& column, Line& kept) {
+    kept.finite = true;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        kept.exponents[i] = column.exponents[places[i]];
+        kept.mantissas[i] = column.mantissas[places[i]];
+    }
+    if (column.finite) return;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        kept.values[i] = column.values[places[i]];
+        kept.finite &= std::isfinite(kept.values[i]);
+    }
+}
+
+/// Elements of 32 bits, whose halves have places.
+void keep_halves(const Places& places, const Line& column, Line& kept) {
+    constexpr std::size_t kElements = kBitsOfRow / 32;
+    std::array<std::uint8_t, kElements> elements{};
+    std::array<std::uint32_t, kElements> words{};
+    bool whole = true;
+    const auto half = [&column](std::uint8_t at) { return column.words[at / 2] >> (at % 2 * 16) & 0xFFFF; };
+    for (std::size_t i = 0; i < kElements; ++i) {
+        const std::uint8_t lower = places[2 * i], upper = places[2 * i + 1];
+        elements[i] = lower / 2;
+        words[i] = half(lower) | half(upper) << 16;
+        whole &= lower % 2 == 0 && upper == lower + 1;
+    }
+    if (whole) return keep_elements(elements, column, kept);
+    read_line(Element::tf32, words, column.negated, kept);
+}
+
+}  // namespace
+
+void keep(Element element, const Line& column, const Places& places, Line& kept) {
+    if (element == Element::tf32) return keep_halves(places, column, kept);
+    keep_elements(std::span(places).first(static_cast<std::size_t>(kBitsOfRow / bits_of(element))), column, kept);
 }
 
 namespace {
@@ -199,7 +241,7 @@ std::uint32_t float_sum(Element element, Sum type, const Line& a, const Line& b,
     const double before = type == Sum::f16 ? sim::value_of<F16>(static_cast<std::uint16_t>(sum))
                                            : static_cast<double>(std::bit_cast<float>(sum));
     if (!a.finite || !b.finite || !std::isfinite(before)) {
-        const double special = special_sum(a, b, static_cast<std::size_t>(256 / bits_of(element)), before);
+        const double special = special_sum(a, b, static_cast<std::size_t>(kBitsOfRow / bits_of(element)), before);
         if (type == Sum::f16) return rounded<F16>(special);
         return result_bits(static_cast<float>(special), false, false);
     }
@@ -225,7 +267,7 @@ std::uint32_t integer_sum(Element element, const Line& a, const Line& b, std::ui
         return sum;
     }
     std::int64_t exact = static_cast<std::int32_t>(sum);
-    for (std::size_t k = 0; k < static_cast<std::size_t>(kMostDepth); ++k) exact += a.mantissas[k] * b.mantissas[k];
+    for (std::size_t k = 0; k < static_cast<std::size_t>(kMostKept); ++k) exact += a.mantissas[k] * b.mantissas[k];
     if (!saturates) return static_cast<std::uint32_t>(exact);
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(exact, limits::min(), limits::max()));
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace gputomo::sim::machine_code::warpgroup {
 
@@ -11,8 +12,8 @@ enum class Element : std::uint8_t { f16, bf16, tf32, e4m3, e5m2, s8, u8, b1 };
 /// The types of accumulators.
 enum class Sum : std::uint8_t { f32, f16, s32 };
 
-/// Elements of a row of A or a column of B have 32 bytes, or 64 where A is sparse.
-inline constexpr int kMostDepth = 32;
+/// A row of A or a column of B has 32 bytes. Where A is sparse, a column of B has 64, and half of them are multiplied.
+inline constexpr int kMostKept = 32, kMostDepth = 2 * kMostKept;
 
 /// A row of A or a column of B: numbers to multiply, or bytes or words.
 ///
@@ -23,12 +24,21 @@ struct Line {
     std::array<std::int32_t, kMostDepth> mantissas{};  ///< or integers
     bool finite = true;
     std::array<double, kMostDepth> values{};  ///< where not all are finite
+    std::array<std::uint32_t, 16> words{};    ///< of 32-bit elements, as they were read
+    bool negated = false;
 };
 
 [[nodiscard]] int bits_of(Element element);
 
-/// Reads a line of 32 bytes. `negated` changes the sign of floats.
-void read_line(Element element, const std::array<std::uint32_t, 8>& words, bool negated, Line& line);
+/// Reads a line of eight words, or of 16. `negated` changes the sign of floats.
+void read_line(Element element, std::span<const std::uint32_t> words, bool negated, Line& line);
+
+/// Where the elements of a row of a sparse A stand in the row, and so which ones of a column of B they multiply. Each
+/// half of an element of 32 bits has a place.
+using Places = std::array<std::uint8_t, kMostKept>;
+/// The elements of a column of B at these places. Metadata that the PTX ISA leaves undefined do what an H200 does: an
+/// element of B may be there twice, or be made of halves of two.
+void keep(Element element, const Line& column, const Places& places, Line& kept);
 
 /// The bits of a new accumulator: `sum` and the products of the elements of a row of A and a column of B.
 ///

@@ -36,12 +36,15 @@ inline constexpr std::uint32_t kChunkBytes = 16;  ///< what stays together where
 }
 
 /// The address of 16 bytes of row `row` of A, or column of B, where elements along K are neighbours. `part` counts the
-/// 16 bytes along K.
+/// 16 bytes along K. A column that a sparse A is multiplied with may be longer than the swizzle's span: what is beyond
+/// it lies the leading offset away.
 [[nodiscard]] constexpr std::uint32_t chunk_along_k(const MatrixDescriptor& matrix, std::uint32_t row,
                                                     std::uint32_t part) {
     const std::uint32_t first = matrix.start + row / 8 * matrix.stride;
     if (matrix.span == 0) return first + row % 8 * kChunkBytes + part * matrix.leading;
-    return swizzled(matrix, first + row % 8 * matrix.span + part * kChunkBytes);
+    const std::uint32_t chunks = matrix.span / kChunkBytes;
+    return swizzled(matrix,
+                    first + part / chunks * matrix.leading + row % 8 * matrix.span + part % chunks * kChunkBytes);
 }
 
 /// The address of 8 neighbouring 16-bit elements of one k, where elements along the other dimension are neighbours.

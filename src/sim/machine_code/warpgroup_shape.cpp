@@ -43,6 +43,12 @@ bool is_sparse(const sass::Instruction& instruction) {
     return instruction.form->row->modifiers.find(".SP") != std::string_view::npos;
 }
 
+std::uint32_t selector_of(const sass::Instruction& instruction) {
+    for (const sass::Operand& operand : instruction.operands())
+        if (operand.kind == sass::OperandKind::immediate) return static_cast<std::uint32_t>(operand.value);
+    return 0;
+}
+
 bool commits_products(const sass::Instruction& instruction) {
     return instruction.form != nullptr && multiplies_warpgroup(instruction.operation) &&
            std::ranges::any_of(instruction.operands(), [](const sass::Operand& operand) {
@@ -58,8 +64,10 @@ bool reads_a_from_registers(const sass::Instruction& instruction) {
 int registers_of_operand(const sass::Instruction& instruction, std::size_t operand) {
     if (instruction.form == nullptr || !multiplies_warpgroup(instruction.operation)) return 1;
     constexpr int kRegistersOfA = 4;
+    // Operands: accumulators, A, the descriptor of B where A is in registers, accumulators, and further ones.
     constexpr std::size_t kA = 1;
     if (operand == kA) return kRegistersOfA;
+    if (operand > (reads_a_from_registers(instruction) ? 3U : 2U)) return 1;
     const bool halves = instruction.has(Modifier::accumulator) && instruction.value(Modifier::accumulator) == 0;
     return columns_of(instruction) / (halves ? 4 : 2);
 }
@@ -75,8 +83,8 @@ std::string product_name(const sass::Instruction& instruction) {
     } else if (instruction.operation == sass::Operation::IGMMA) {
         a = text(Modifier::integer_a), b = text(Modifier::integer_b);
     }
-    std::string name =
-        fmt::format("wgmma.m64n{}k{}.{}.{}.{}", columns_of(instruction), depth_of(instruction), sum, a, b);
+    std::string name = fmt::format("wgmma.{}m64n{}k{}.{}.{}.{}", is_sparse(instruction) ? "sp." : "",
+                                   columns_of(instruction), depth_of(instruction), sum, a, b);
     std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (reads_a_from_registers(instruction)) name += ".registers";
     return name;
