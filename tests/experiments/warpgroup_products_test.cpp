@@ -45,7 +45,7 @@ TEST(WarpgroupProducts, OfAnH200ComeOutAsTheyAreDescribed) {
         EXPECT_EQ(number(outcome, "operations[" + key + "].latency"), *row.latency) << key;
         EXPECT_NEAR(number(outcome, "operations[" + key + "].throughput"), *row.throughput, 1e-6) << key;
     }
-    EXPECT_EQ(compared, 70U);
+    EXPECT_EQ(compared, 70U + 60) << "dense and sparse ones";
     EXPECT_EQ(outcome.estimates.size(), 2 * compared + 1);
     EXPECT_NEAR(number(outcome, "issue.beside_products"), *machine.issue.beside_products, 0.1);
 }
@@ -54,7 +54,11 @@ TEST(WarpgroupProducts, OfAnotherGpuAreFoundInNoiseAsWell) {
     auto machine = h200();
     auto& row = machine.operations.at("wgmma.m64n64k32.f32.e4m3.e4m3.registers");
     row.latency.set(131), row.throughput.set(128.0 / 47);
+    auto& sparse = machine.operations.at("wgmma.sp.m64n64k16.f32.tf32.tf32");
+    sparse.latency.set(141), sparse.throughput.set(128.0 / 59);
     const Outcome outcome = outcome_of(machine, {.jitter_cycles = 2, .outlier_fraction = 0.02});
+    EXPECT_NEAR(number(outcome, "operations[wgmma.sp.m64n64k16.f32.tf32.tf32].latency"), 141, 4);
+    EXPECT_NEAR(128 / number(outcome, "operations[wgmma.sp.m64n64k16.f32.tf32.tf32].throughput"), 59, 1.5);
     EXPECT_NEAR(number(outcome, "operations[wgmma.m64n64k32.f32.e4m3.e4m3.registers].latency"), 131, 4);
     EXPECT_NEAR(128 / number(outcome, "operations[wgmma.m64n64k32.f32.e4m3.e4m3.registers].throughput"), 47, 1.5);
 }
@@ -89,6 +93,20 @@ TEST(ProductCode, HasTheProductsThatWereAskedFor) {
     }
     EXPECT_EQ(products, 5);
     EXPECT_EQ(groups, 1);
+    EXPECT_EQ(measure::operation_of({"f32.bf16.bf16", 16, false, true}), "wgmma.sp.m64n16k32.f32.bf16.bf16");
+    const auto sparse = measure::product_cubin({"f32.bf16.bf16", 16, true, true}, 1);
+    bool has_product = false, has_metadata = false;
+    for (const auto& instruction : sass::decode(sass::Cubin(sparse).text(measure::kProductKernel).bytes, 90)) {
+        const auto text = sass::text_of(instruction, 0);
+        has_metadata |= text == "VIADD R156, RZ, 0x44444444";
+        has_product |= text == "HGMMA.SP.64x16x32.F32.BF16 R24, R152, gdesc[UR8], R24, R156, 0x0, gsb0";
+    }
+    EXPECT_TRUE(has_product && has_metadata);
+    EXPECT_THAT(
+        [] {
+            static_cast<void>(measure::product_cubin({"s32.b1.b1", 64, false, true}, 1));
+        },
+        ::testing::ThrowsMessage<InputError>(::testing::HasSubstr("BGMMA.SP")));
     EXPECT_THAT(
         [] {
             static_cast<void>(measure::product_cubin({"f32.e5m2.f16", 64, false}, 1));

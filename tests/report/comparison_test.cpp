@@ -90,6 +90,7 @@ TEST(Quantities, TensorRatesAreOperationsOfProducts) {
     m.operations["wgmma.m64n256k16.f32.f16.f16"].throughput.set(1);
     m.operations["wgmma.m64n8k16.f32.f16.f16"].throughput.set(6.4);
     m.operations["wgmma.m64n256k32.s32.s8.s8"].throughput.set(1);
+    m.operations["wgmma.sp.m64n256k32.f32.f16.f16"].throughput.set(1);
     m.operations["wgmma.odd"].throughput.set(9);
     const auto rates = tensor_rates(Facts(m));
     ASSERT_EQ(rates.size(), 3U);
@@ -103,6 +104,8 @@ TEST(Quantities, TensorRatesAreOperationsOfProducts) {
     EXPECT_DOUBLE_EQ(rates[2].per_cycle, 2048);
     EXPECT_EQ(in_operations("pipelines.tensor.lanes", 16), "2048 FLOP/cycle, FP16, mma.m16n8k16");
     EXPECT_EQ(in_operations("operations[wgmma.m64n256k32.s32.s8.s8].throughput", 1), "8192 OP/cycle");
+    EXPECT_EQ(in_operations("operations[wgmma.sp.m64n256k32.f32.f16.f16].throughput", 1),
+              "8192 FLOP/cycle, zeros of A included");
     EXPECT_EQ(in_operations("operations[add.f32].throughput", 64), "");
 }
 

@@ -55,25 +55,25 @@ void add(Outcome& outcome, const std::string& path, double random, double zeros,
                                                           : decided_real(path, {random, least, most}, evidence));
 }
 
-Outcome measure(Context& context) {
-    if (!executes_warpgroup_products(context.device)) return {};
-    Outcome outcome;
-    results::Trace trace{.name = "warpgroup_products/products", .experiment = "warpgroup_products"};
+/// Times all shapes of these types into a trace of their own.
+void measure_products(Context& context, bool sparse, double& done, Outcome& outcome) {
+    results::Trace trace{.name = sparse ? "warpgroup_products/sparse" : "warpgroup_products/products",
+                         .experiment = "warpgroup_products"};
     trace.columns = {{"type", "index", {}},  {"columns", "count", {}},  {"registers", "flag", {}},
                      {"random", "flag", {}}, {"latency", "cycles", {}}, {"interval", "cycles", {}}};
-    trace.plot = {.title =
-                      "Cycles from one product of a warp group to the next against its columns, with A in shared "
-                      "memory (0) and in registers (1)",
+    trace.plot = {.title = fmt::format("Cycles from one product of a warp group to the next against its columns, with "
+                                       "{} in shared memory (0) and in registers (1)",
+                                       sparse ? "a sparse A" : "A"),
                   .x = "columns",
                   .y = {"interval"},
                   .split = "registers"};
-    const auto& types = product_types();
-    const double all = static_cast<double>(types.size() * kColumns.size() * 2);
-    double done = 0;
+    const auto& types = sparse ? sparse_product_types() : product_types();
+    const double all =
+        static_cast<double>((product_types().size() + sparse_product_types().size()) * kColumns.size() * 2);
     for (std::size_t type = 0; type < types.size(); ++type)
         for (const bool in_registers : {false, true})
             for (const int columns : kColumns) {
-                const ProductShape shape{types[type], columns, in_registers};
+                const ProductShape shape{types[type], columns, in_registers, sparse};
                 const std::string operation = operation_of(shape);
                 context.progress(done++ / all, operation);
                 const ProductTime random = time_products(context.device, shape, kRandom),
@@ -89,6 +89,13 @@ Outcome measure(Context& context) {
                     "warpgroup_products: five products of a warp group against one");
             }
     outcome.traces.push_back(std::move(trace));
+}
+
+Outcome measure(Context& context) {
+    if (!executes_warpgroup_products(context.device)) return {};
+    Outcome outcome;
+    double done = 0;
+    for (const bool sparse : {false, true}) measure_products(context, sparse, done, outcome);
     measure_beside(context, outcome);
     return outcome;
 }
@@ -99,20 +106,21 @@ Outcome run(Context& context) { return watched(context, measure); }
 }  // namespace warpgroup_products
 
 Experiment warpgroup_products_experiment() {
-    return {.id = "warpgroup_products",
-            .title = "matrix products of a warp group (wgmma): latency and rate by shape, types and place of A",
-            .source = "PTX ISA 9.7.15; Luo et al. 2024 (arXiv 2402.13499)",
-            .method = "warpgroup-products",
-            .explanation =
-                "One warp group multiplies matrices, first once and then five times before it waits. The difference "
-                "is the time from one product to the next; one product and a wait for it, less the wait alone, is "
-                "the latency. Matrices hold zeros and random numbers, and A is in shared memory or in registers. A "
-                "second warp group multiplies integers meanwhile. The time between two of them is the share of the "
-                "register file that products leave.",
-            .needs = {},
-            .after = {},
-            .provides = {"operations[*].latency", "operations[*].throughput", "issue.beside_products"},
-            .run = warpgroup_products::run};
+    return {
+        .id = "warpgroup_products",
+        .title = "matrix products of a warp group (wgmma): latency and rate by shape, types, place of A and sparsity",
+        .source = "PTX ISA 9.7.15; Luo et al. 2024 (arXiv 2402.13499)",
+        .method = "warpgroup-products",
+        .explanation =
+            "One warp group multiplies matrices, first once and then five times before it waits. The difference "
+            "is the time from one product to the next; one product and a wait for it, less the wait alone, is "
+            "the latency. Matrices hold zeros and random numbers, A is in shared memory or in registers, and it "
+            "is dense or sparse. A second warp group multiplies integers meanwhile. The time between two of them "
+            "is the share of the register file that products leave.",
+        .needs = {},
+        .after = {},
+        .provides = {"operations[*].latency", "operations[*].throughput", "issue.beside_products"},
+        .run = warpgroup_products::run};
 }
 
 }  // namespace gputomo::experiments

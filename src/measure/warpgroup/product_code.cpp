@@ -59,10 +59,13 @@ constexpr Control kLongest{.stall = 15};
 constexpr std::uint8_t kZero = sass::kZeroRegister;
 
 /// Registers: accumulators and A stand where ptxas puts them.
-constexpr std::uint8_t kSums = 24, kRowsOfA = 152;
+constexpr std::uint8_t kSums = 24, kRowsOfA = 152, kMetadata = 156;
 constexpr std::uint8_t kUniformOfA = 8;
 /// Static shared memory begins behind the system's 1024 bytes.
 constexpr int kArrayWords = 4096, kSystemBytes = 1024, kBytesOfA = 2048;
+
+/// Metadata of a sparse A: of each group of elements, the first ones are there.
+constexpr std::int64_t kFirstElements = 0x44444444;
 
 constexpr int kSm = 90;
 
@@ -117,6 +120,8 @@ const Types& types_of(const ProductShape& shape) {
     return *found;
 }
 
+int depth_of(const ProductShape& shape) { return types_of(shape).depth * (shape.sparse ? 2 : 1); }
+
 /// The text that a modifier has to have.
 std::string wanted(Modifier modifier, const Types& types, const ProductShape& shape) {
     switch (modifier) {
@@ -129,7 +134,10 @@ std::string wanted(Modifier modifier, const Types& types, const ProductShape& sh
         case Modifier::warpgroup_shape:
         case Modifier::warpgroup_byte_shape:
         case Modifier::warpgroup_integer_shape:
-        case Modifier::warpgroup_bit_shape: return fmt::format("64x{}x{}", shape.columns, types.depth);
+        case Modifier::warpgroup_bit_shape:
+        case Modifier::sparse_group_shape:
+        case Modifier::sparse_byte_shape:
+        case Modifier::sparse_integer_shape: return fmt::format("64x{}x{}", shape.columns, depth_of(shape));
         default: return {};
     }
 }
@@ -140,19 +148,22 @@ std::uint8_t value_with(Modifier modifier, std::string_view text) {
     throw InputError(fmt::format("no product of a warp group has {} '{}'", sass::name_of(modifier), text));
 }
 
-const sass::Form& form_of(const Types& types, bool a_in_registers, bool commits) {
+const sass::Form& form_of(const ProductShape& shape, bool commits) {
+    const Operation operation = types_of(shape).operation;
     for (const sass::Form& form : sass::all_forms()) {
-        if (form.operation != types.operation || form.row->modifiers.find(".SP") != std::string_view::npos) continue;
+        if (form.operation != operation) continue;
+        const bool sparse = form.row->modifiers.find(".SP") != std::string_view::npos;
         const bool registers = form.slots[1].kind == sass::OperandKind::reg;
         const bool group = form.slots.back().kind == sass::OperandKind::group_barrier;
-        if (registers == a_in_registers && group == commits) return form;
+        if (sparse == shape.sparse && registers == shape.a_in_registers && group == commits) return form;
     }
-    throw InputError(fmt::format("the instruction table has no {}", sass::name_of(types.operation)));
+    throw InputError(
+        fmt::format("the instruction table has no {}{}", sass::name_of(operation), shape.sparse ? ".SP" : ""));
 }
 
 Instruction product(const ProductShape& shape, bool commits) {
     const Types& types = types_of(shape);
-    const sass::Form& form = form_of(types, shape.a_in_registers, commits);
+    const sass::Form& form = form_of(shape, commits);
     Instruction instruction;
     instruction.form = &form;
     instruction.operation = form.operation;
@@ -163,17 +174,19 @@ Instruction product(const ProductShape& shape, bool commits) {
         instruction.modifier_values[i] = value_with(modifier, wanted(modifier, types, shape));
     }
     instruction.operand_count = static_cast<std::uint8_t>(form.slots.size());
+    // Operands: accumulators, A in registers, descriptors, accumulators, and further ones.
+    const std::size_t a = shape.a_in_registers ? 1 : 0, sums_read = 2 + a;
     for (std::size_t i = 0; i < form.slots.size(); ++i) {
         sass::Operand& operand = instruction.operand_store[i];
         operand.kind = form.slots[i].kind;
         if (operand.kind == sass::OperandKind::reg)
-            operand.reg = i == 1 && shape.a_in_registers ? kRowsOfA : kSums;
+            operand.reg = i > sums_read ? kMetadata : i > 0 && i == a ? kRowsOfA : kSums;
         else if (operand.kind == sass::OperandKind::matrix_descriptor)
             operand.uniform = kUniformOfA;
         else if (operand.kind == sass::OperandKind::uniform_predicate)
             operand.reg = sass::kTruePredicate;
         else
-            operand.reg = 0;  // the group
+            operand.reg = 0;  // the group; the sparsity selector is 0, too
     }
     return instruction;
 }
@@ -265,8 +278,8 @@ void append_rounds(std::vector<Word>& code, std::size_t top) {
 void append_arithmetic(std::vector<Word>& code, int count) {
     constexpr std::uint8_t kFirst = 13, kResults = 8;
     for (int i = 0; i < count; ++i)
-        code.push_back(with(kHashFirst, {static_cast<std::uint8_t>(kFirst + i % kResults), 1, kZero},
-                            {.stall = 2, .stay = true}));
+        code.push_back(
+            with(kHashFirst, {static_cast<std::uint8_t>(kFirst + i % kResults), 1, kZero}, {.stall = 2, .stay = true}));
 }
 
 }  // namespace
@@ -280,8 +293,18 @@ const std::vector<std::string>& product_types() {
     return names;
 }
 
+const std::vector<std::string>& sparse_product_types() {
+    static const std::vector<std::string> names = [] {
+        std::vector<std::string> found;
+        for (const Types& types : kTypes)
+            if (types.operation != Operation::BGMMA) found.emplace_back(types.name);
+        return found;
+    }();
+    return names;
+}
+
 std::string operation_of(const ProductShape& shape) {
-    return fmt::format("wgmma.m64n{}k{}.{}{}", shape.columns, types_of(shape).depth, shape.types,
+    return fmt::format("wgmma.{}m64n{}k{}.{}{}", shape.sparse ? "sp." : "", shape.columns, depth_of(shape), shape.types,
                        shape.a_in_registers ? ".registers" : "");
 }
 
@@ -294,7 +317,8 @@ std::vector<std::byte> product_cubin(const ProductShape& shape, int count) {
         code.push_back(with(kLoadShared, {static_cast<std::uint8_t>(kRowsOfA + i)},
                             {.stall = 2, .write_barrier = 2, .read_barrier = 3}));
     code.push_back(with(kAddNumber, {7, kZero}, {.stall = 15, .wait = 12}));  // R7: threads
-    code.push_back(with(kAdd, {6, kZero, kZero, kZero}));                     // R6: rounds so far
+    if (shape.sparse) code.push_back(with_number(with(kAddNumber, {kMetadata, kZero}), kFirstElements));
+    code.push_back(with(kAdd, {6, kZero, kZero, kZero}));  // R6: rounds so far
     const std::size_t top = code.size();
     code.push_back(with(kClock, {10}, {.stall = 15, .wait = 8}));
     code.push_back(with(kArrive, {}, {.stall = 6}));

@@ -12,14 +12,18 @@ namespace gputomo::measure {
 
 /// Types of accumulators, A and B: "f32.f16.f16".
 [[nodiscard]] const std::vector<std::string>& product_types();
+/// Those of products with a sparse A.
+[[nodiscard]] const std::vector<std::string>& sparse_product_types();
 
 struct ProductShape {
     std::string types;
     int columns = 64;  ///< N of m64nNkK
     bool a_in_registers = false;
+    bool sparse = false;  ///< half of A's elements are there, and K is twice as large
 };
 
 /// "wgmma.m64n64k16.f32.f16.f16", with ".registers" where A is in registers: its operation in a machine description.
+/// Where A is sparse, it is "wgmma.sp.m64n64k32.f32.f16.f16".
 [[nodiscard]] std::string operation_of(const ProductShape& shape);
 /// "HGMMA.64x64x16.F32"
 [[nodiscard]] std::string mnemonic_of(const ProductShape& shape);
@@ -48,7 +52,8 @@ inline constexpr int kBesideInstructions = 24;
 /// Parameters are those of product_cubin(); only threads of the second group write cycles.
 [[nodiscard]] std::vector<std::byte> beside_cubin(int count);
 
-/// Descriptors of A and B in the kernel's shared memory, without swizzle.
+/// Descriptors of A and B in the kernel's shared memory, without swizzle. Columns that a sparse A is multiplied with
+/// are twice as long, and eight of them share half of their elements with the next eight.
 [[nodiscard]] std::uint64_t product_descriptor_a();
 [[nodiscard]] std::uint64_t product_descriptor_b();
 

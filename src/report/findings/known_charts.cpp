@@ -223,7 +223,8 @@ Finding warpgroup_products(const Chart& c) {
     const Curve curve(c.trace, "columns", "interval");
     if (curve.empty()) return {};
     const auto [columns, cycles] = curve.last();
-    return {.title = fmt::format("Products of {:.0f} columns follow each other every {:.4g} cycles", columns, cycles),
+    const std::string_view kind = c.trace.name.ends_with("sparse") ? "Sparse products" : "Products";
+    return {.title = fmt::format("{} of {:.0f} columns follow each other every {:.4g} cycles", kind, columns, cycles),
             .what = "Cycles from one product of a warp group to the next",
             .marks = {{y, cycles, fmt::format("{:.4g} cycles", cycles)}}};
 }
@@ -542,6 +543,7 @@ constexpr KnownChart kCharts[] = {
     {"issue/warps", schedulers},
     {"issue_cost/*", issue_slots},
     {"warpgroup_products/products", warpgroup_products},
+    {"warpgroup_products/sparse", warpgroup_products},
     {"shared_latency/strides", bank_conflicts},
     {"shared_throughput/warps", shared_rate},
     {"load_intervals/warps", load_intervals},

@@ -43,21 +43,23 @@ std::optional<double> positive(const Facts& facts, std::string_view path) {
 /// Most loads of a thread that are called possible. The registers of more do not fit beside other work.
 constexpr int kMostLoads = 16;
 
-/// The product of one instruction, m x n x k, and the threads that issue it together.
+/// The product of one instruction, m x n x k, and the threads that issue it together. Half of a sparse A is zeros.
 struct Product {
     double m = 0, n = 0, k = 0, threads = 0;
+    bool sparse = false;
     [[nodiscard]] double operations() const { return 2 * m * n * k; }
 };
 /// mma.sync, which the experiment tensor_products times.
 constexpr Product kMma{16, 8, 16, 32};
 constexpr std::string_view kMmaName = "mma.m16n8k16", kMmaLeaf = "pipelines.tensor.lanes";
 
-/// The shape of "wgmma.m64n256k16...", by its name.
+/// The shape of "wgmma.m64n256k16..." or "wgmma.sp.m64n256k32...", by its name.
 std::optional<Product> product_of(std::string_view name) {
     constexpr double kWarpGroup = 128;
-    if (!name.starts_with("wgmma.m")) return std::nullopt;
-    Product product{.threads = kWarpGroup};
-    const char* at = name.data() + std::string_view("wgmma.m").size();
+    constexpr std::string_view kDense = "wgmma.m", kSparse = "wgmma.sp.m";
+    Product product{.threads = kWarpGroup, .sparse = name.starts_with(kSparse)};
+    if (!product.sparse && !name.starts_with(kDense)) return std::nullopt;
+    const char* at = name.data() + (product.sparse ? kSparse : kDense).size();
     const char* const end = name.data() + name.size();
     for (auto [size, next] : {std::pair(&product.m, 'n'), std::pair(&product.n, 'k'), std::pair(&product.k, '.')}) {
         int number = 0;
@@ -146,7 +148,8 @@ std::vector<TensorRate> tensor_rates(const Facts& facts) {
         const auto name = instruction_of(leaf.path);
         const auto product = product_of(name);
         const auto products = facts.number(leaf.path);
-        if (!product || !products || type_of(name).empty()) continue;
+        // A peak that counts zeros is none of dense products.
+        if (!product || product->sparse || !products || type_of(name).empty()) continue;
         const double rate = *products / product->threads * product->operations();
         const auto shape = name.substr(0, name.find('.', std::string_view("wgmma.").size()));
         add({std::string(type_of(name)), std::string(shape), rate, of_all_sms(facts, rate), leaf.path});
@@ -164,8 +167,11 @@ std::string in_operations(std::string_view path, double products_per_cycle) {
     const auto product = path == kMmaLeaf ? std::optional(kMma) : product_of(name);
     if (!product) return {};
     const bool integers = name.find(".s32.") != std::string_view::npos;  // sums of integers
+    const std::string note = path == kMmaLeaf  ? fmt::format(", FP16, {}", kMmaName)
+                             : product->sparse ? ", zeros of A included"
+                                               : "";
     return fmt::format("{:.0f} {}/cycle{}", products_per_cycle / product->threads * product->operations(),
-                       integers ? "OP" : "FLOP", path == kMmaLeaf ? fmt::format(", FP16, {}", kMmaName) : "");
+                       integers ? "OP" : "FLOP", note);
 }
 
 std::optional<double> fused_per_second(const Facts& facts, std::string_view operation) {
