@@ -130,17 +130,50 @@ predict::L2Content content_for(const CachesAtStart& caches, const launch::Launch
     return predict::content_after(profile_of(earlier, gpu, sampling), earlier.buffers(), gpu.machine);
 }
 
+/// Share of the predicted time that swaps of one word may add before the launch is simulated, where each of them makes
+/// one other thread begin again.
+constexpr double kSwapsMatter = 0.05;
+
+/// How often threads begin again because another one has swapped the same word first, no block shows that is executed
+/// before or after the others.
+bool depends_on_swaps(const launch::LaunchProfile& profile, const machine::Machine& machine, double cycles) {
+    const auto l2 = machine.caches.find("l2");
+    if (l2 == machine.caches.end() || !l2->second.latency) return false;
+    return profile.most_swaps * static_cast<double>(*l2->second.latency) > kSwapsMatter * cycles;
+}
+
+SimulationRequest request_for(const launch::Sampling& sampling, const CachesAtStart& caches) {
+    return {.seed = sampling.seed,
+            .time_limit = sampling.time_limit,
+            .sampling = sim::SamplingPlan{sampling.most_simulated},
+            .most_instructions = sampling.most_simulated,
+            .caches = caches,
+            .warns_of_waits = false};
+}
+
+/// The simulation of a launch whose threads swap the same words; nullopt where it takes too long.
+std::optional<Answer> simulated_swaps(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling,
+                                      const CachesAtStart& caches) {
+    try {
+        Answer answer = simulate(launch, gpu, request_for(sampling, caches));
+        answer.time.interval.reset();  // the published errors are of other launches
+        answer.warnings.insert(answer.warnings.begin(),
+                               "simulated, not predicted: threads compare and swap the same words, and begin again "
+                               "where another one came first. Blocks that are executed one after the other do not "
+                               "show how often");
+        return answer;
+    } catch (const sim::InstructionLimitError&) {
+        return {};
+    } catch (const TimeLimitError&) {
+        return {};
+    }
+}
+
 /// The answer where sampled blocks do not stand for the launch.
 Answer simulated_instead(const launch::Launch& launch, const Gpu& gpu, const launch::Sampling& sampling,
                          const CachesAtStart& caches, const launch::DependentLaunch& dependent) {
-    SimulationRequest request{.seed = sampling.seed,
-                              .time_limit = sampling.time_limit,
-                              .sampling = sim::SamplingPlan{sampling.most_simulated},
-                              .most_instructions = sampling.most_simulated,
-                              .caches = caches,
-                              .warns_of_waits = false};
     try {
-        Answer answer = simulate(launch, gpu, request);
+        Answer answer = simulate(launch, gpu, request_for(sampling, caches));
         answer.time.interval.reset();  // the published errors are of other launches
         answer.warnings.insert(
             answer.warnings.begin(),
@@ -164,6 +197,8 @@ Answer predicted(const launch::Launch& launch, const Gpu& gpu, const launch::Sam
     const auto profile = profile_of(prepared, gpu, sampling);
     const auto content = content_for(caches, profile, gpu, sampling);
     auto predicted = predict::predict_launch(profile, gpu.machine, gpu.origin, content);
+    if (sampling.simulates_swaps && depends_on_swaps(profile, gpu.machine, predicted.profiler_cycles))
+        if (auto simulated = simulated_swaps(launch, gpu, sampling, caches)) return *std::move(simulated);
     Answer answer{.method = Method::predict,
                   .launch = {.kernel = predicted.kernel,
                              .grid = launch.grid,

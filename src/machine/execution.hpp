@@ -85,7 +85,8 @@ struct Issue {
               self.constant_turnaround);
         visit({.name = "yield_latency", .unit = Unit::cycles,
                .doc = "cycles from YIELD, which compilers put into loops that wait for other threads, to the next "
-                      "instruction of its warp. A missing value means its stall count",
+                      "instruction of its warp. Where its threads are on several paths, it takes twice as long. A "
+                      "missing value means its stall count",
                .internal = "PTX cannot ask for this instruction"}, self.yield_latency);
         visit({.name = "warp_barrier_latency", .unit = Unit::cycles,
                .doc = "cycles of bar.warp.sync when all threads of the warp arrive together"},

@@ -238,6 +238,8 @@ struct Access {
     Integer sm_sectors_in_flight;
     Integer units;
     Integer unit_bytes;
+    Text queue_scope;
+    Real far_cycles;
     Real same_address_cycles;
     Real part_cycles;
     Real sector_cycles;
@@ -278,6 +280,17 @@ struct Access {
                       "serves its part of the addresses"}, self.units);
         visit({.name = "unit_bytes", .unit = Unit::bytes,
                .doc = "consecutive bytes that one of these units serves, in the mean"}, self.unit_bytes);
+        visit({.name = "queue_scope",
+               .doc = "SMs whose requests wait for such a unit in one queue. The unit serves its queues in turn; a "
+                      "missing value means that all requests are in one queue",
+               .internal = "no experiment of a scan finds it yet: it takes swaps of all SMs on one address",
+               .choices = {"sm", "tpc", "cpc", "gpc", "gpu"}},
+              self.queue_scope);
+        visit({.name = "far_cycles", .unit = Unit::cycles,
+               .doc = "cycles by which an atomic takes longer whose unit belongs to another partition of the last cache "
+                      "than its SM; a missing value means as much longer as a load",
+               .internal = "no experiment of a scan finds it yet: it takes swaps of all SMs on one address"},
+              self.far_cycles);
         visit({.name = "same_address_cycles", .unit = Unit::cycles,
                .doc = "least time from one atomic on an address to the next one on it, whichever threads they are of. "
                       "Threads of one warp count one by one"}, self.same_address_cycles);

@@ -24,6 +24,15 @@ public:
     }
     Time pass_near(PathKind, std::uint32_t, double, Time now) override { return now; }
     [[nodiscard]] bool reached_dram() const override { return false; }
+    [[nodiscard]] bool holds_near(PathKind, std::uint32_t, std::uint32_t, std::uint64_t) const override {
+        return false;
+    }
+    void forget_near(PathKind, std::uint32_t, std::uint32_t) override {}
+    [[nodiscard]] std::size_t atomic_units() const override { return 0; }
+    [[nodiscard]] std::size_t atomic_queues() const override { return 0; }
+    [[nodiscard]] AtomicPlace place_of(const Transaction&) const override { return {}; }
+    Time send(const Transaction&, Time now) override { return now; }
+    Served serve(const Transaction&, Time now) override { return {.done = now + latency_, .free = now}; }
     void begin_launch() override {}
     void preload(PathKind, std::uint64_t, std::uint64_t, const costs::Arrival&) override {}
     void know_pages(std::uint64_t, std::uint64_t) override {}

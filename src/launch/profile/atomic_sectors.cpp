@@ -57,8 +57,11 @@ void AtomicSectors::fill(LaunchProfile& profile) {
     double swaps = swaps_, met = met_swaps_;
     for (const auto& [address, swapped] : swapped_) {
         swaps += swapped.swaps;
-        if (swapped.met) met += swapped.swaps;
+        if (!swapped.met) continue;
+        met += swapped.swaps;
+        profile.most_swaps = std::max(profile.most_swaps, swapped.swaps);
     }
+    profile.most_swaps *= static_cast<double>(profile.blocks) / static_cast<double>(blocks_.size());
     profile.met_swaps = swaps > 0 ? met / swaps : 0;
 }
 

@@ -237,6 +237,8 @@ struct LaunchProfile {
     double scattered_atomics = 0;              ///< requests from all other sectors
     /// Share of the compare-and-swap requests that ask for an address that other warps swap as well.
     double met_swaps = 0;
+    /// The most compare-and-swap requests of the launch for one address of global memory that several warps swap.
+    double most_swaps = 0;
     bool stable = true;  ///< whether the means of further blocks changed by less than the wanted error
     MeanError error;     ///< of what is known least of a block
     /// Share of the sectors loaded by sampled blocks that other blocks probably write.

@@ -55,6 +55,8 @@ struct Sampling {
     /// Executed warp instructions after which the simulation of a launch whose blocks depend on each other is given up.
     /// They take about a minute.
     std::uint64_t most_simulated = 50'000'000;
+    /// Whether launches are simulated whose threads may begin again where another one has swapped the same word.
+    bool simulates_swaps = true;
 
     /// For comparing many configurations of a kernel: two waves of one SM (more of short blocks, one of long ones), and
     /// few further blocks. Blocks that differ from most others are seldom seen.
@@ -68,6 +70,7 @@ struct Sampling {
         less.most_of_later_waves = 10'000;
         less.most_of_sm = 300'000;
         less.is_quick = true;
+        less.simulates_swaps = false;
         return less;
     }
     bool is_quick = false;

@@ -5,6 +5,7 @@
 #include "sim/exec/lane_fault.hpp"
 #include "sim/exec/program.hpp"
 #include "sim/machine_code/clusters.hpp"
+#include "sim/machine_code/held_atomic.hpp"
 #include "sim/machine_code/rounding.hpp"
 #include "sim/machine_code/run.hpp"
 #include "sim/machine_code/warp.hpp"
@@ -99,15 +100,21 @@ std::uint32_t extended(std::uint32_t word, unsigned width) {
     }
 }
 
+/// Step::mode of a load that the SM's own cache may serve.
+constexpr std::uint32_t kMayBeServedNear = 1;
+
 template <Space space>
 void load(Warp& warp, const Step& step, std::uint32_t mask) {
     const unsigned width = step.instruction.value(Modifier::width);
     const int words = std::max(1, step.bytes / 4);
     std::array<std::uint32_t*, 4> out{};
     for (int i = 0; i < words; ++i) out[static_cast<std::size_t>(i)] = warp.result(step, i);
+    constexpr bool kServedNear = space == Space::global || space == Space::generic;
+    NearValues* const near = kServedNear && step.mode == kMayBeServedNear ? warp.block->near : nullptr;
     for_lanes(mask, [&](int l) {
-        const std::byte* const from =
+        const std::byte* from =
             bytes_at(warp, space, Access::read, address_at(warp, step.address, space, l), step.bytes, l);
+        if (near != nullptr) from = near->seen(warp.block->addresses[static_cast<std::size_t>(l)], from);
         std::array<std::uint32_t, 4> values{};
         std::memcpy(values.data(), from, step.bytes);
         for (std::size_t i = 0; i < static_cast<std::size_t>(words); ++i) out[i][l] = extended(values[i], width);
@@ -277,14 +284,42 @@ std::uint32_t first_of_banks(const Warp& warp, const Step& step, std::uint64_t b
     return first;
 }
 
+/// The operands of an atomic: what it adds, stores or compares with, and what a compare-and-swap stores.
+struct AtomicOperands {
+    View first, first_high, second, second_high;
+    bool wide = false, has_second = false;
+
+    AtomicOperands(const Warp& warp, const Step& step, std::uint64_t bytes)
+        : wide(bytes == 8), has_second(step.source_count > 1) {
+        first = warp.view(step, 0);
+        if (has_second) second = warp.view(step, 1);
+        if (wide) first_high = warp.view(step, 0, 1);
+        if (wide && has_second) second_high = warp.view(step, 1, 1);
+    }
+    [[nodiscard]] std::uint64_t first_of(int l) const {
+        return first.raw(l) | (wide ? std::uint64_t{first_high.raw(l)} << 32 : 0);
+    }
+    [[nodiscard]] std::uint64_t second_of(int l) const {
+        if (!has_second) return first_of(l);
+        return second.raw(l) | (wide ? std::uint64_t{second_high.raw(l)} << 32 : 0);
+    }
+};
+
+/// Says that an atomic is about to change memory at the address that bytes_at() has left.
+template <Space space>
+void note_change(const Warp& warp, int lane) {
+    if constexpr (space != Space::shared)
+        if (warp.block->near != nullptr)
+            warp.block->near->before_atomic(warp.block->addresses[static_cast<std::size_t>(lane)]);
+}
+
 /// The lanes perform their atomics one after another, the lowest first.
 template <Space space>
 void atomic(Warp& warp, const Step& step, std::uint32_t mask) {
     const AtomicKind kind = unpacked(step.mode);
     const std::uint64_t bytes = bytes_of(kind.number);
-    const bool wide = bytes == 8, second = step.source_count > 1;
-    const View a = warp.view(step, 0), b = second ? warp.view(step, 1) : a;
-    const View a_high = wide ? warp.view(step, 0, 1) : a, b_high = wide && second ? warp.view(step, 1, 1) : b;
+    const bool wide = bytes == 8;
+    const AtomicOperands operands(warp, step, bytes);
     std::uint32_t *const low = warp.result(step), *const high = wide ? warp.result(step, 1) : nullptr;
     const std::uint32_t performed = mask & ~left_out<space>(warp, step, kind, mask);
     const std::uint32_t tried = kind.returns_success ? first_of_banks(warp, step, bytes, performed) : performed;
@@ -294,9 +329,9 @@ void atomic(Warp& warp, const Step& step, std::uint32_t mask) {
     });
     for_lanes(tried, [&](int l) {
         std::byte* const at = bytes_at(warp, space, Access::atomic, address_at(warp, step.address, space, l), bytes, l);
-        const std::uint64_t first = a.raw(l) | (wide ? std::uint64_t{a_high.raw(l)} << 32 : 0);
-        const std::uint64_t other = b.raw(l) | (wide ? std::uint64_t{b_high.raw(l)} << 32 : 0);
-        const std::uint64_t old = perform(kind.number, kind.mode, at, first, other);
+        note_change<space>(warp, l);
+        const std::uint64_t first = operands.first_of(l);
+        const std::uint64_t old = perform(kind.number, kind.mode, at, first, operands.second_of(l));
         if (kind.mode == Atomic::compare_swap) {
             ++warp.block->swaps;
             warp.block->failed_swaps += old != first ? 1 : 0;
@@ -320,6 +355,7 @@ void vector_atomic(Warp& warp, const Step& step, std::uint32_t mask) {
     for_lanes(performed, [&](int l) {
         const std::uint64_t bytes = std::uint64_t{4} * kind.words;
         std::byte* const at = bytes_at(warp, space, Access::atomic, address_at(warp, step.address, space, l), bytes, l);
+        note_change<space>(warp, l);
         for (int word = 0; word < kind.words; ++word)
             warp.result(step, word)[l] = static_cast<std::uint32_t>(
                 perform(kind.number, kind.mode, at + std::size_t{4} * static_cast<std::size_t>(word),
@@ -428,6 +464,49 @@ bool describe_atomic(const sass::Instruction& instruction, AtomicKind& kind) {
 
 }  // namespace
 
+bool can_be_held(const Step& step) {
+    if (step.instruction.form == nullptr || step.execute == nullptr) return false;
+    const bool global =
+        step.instruction.operation == Operation::ATOMG || step.instruction.operation == Operation::REDG;
+    return global && unpacked(step.mode).words == 0 && !sums_lanes(step);
+}
+
+HeldAtomic hold_atomic(Warp& warp, const Step& step, std::uint32_t mask) {
+    const std::uint64_t bytes = bytes_of(unpacked(step.mode).number);
+    const AtomicOperands operands(warp, step, bytes);
+    HeldAtomic held{.lanes = mask};
+    for_lanes(mask, [&](int l) {
+        const auto lane = static_cast<std::size_t>(l);
+        held.addresses[lane] = address_at(warp, step.address, Space::global, l);
+        (void)bytes_at(warp, Space::global, Access::atomic, held.addresses[lane], bytes, l);
+        held.first[lane] = operands.first_of(l);
+        held.second[lane] = operands.second_of(l);
+    });
+    return held;
+}
+
+void perform(HeldAtomic& held, BlockState& block, Warp* warp, const Step& step, std::uint32_t lanes) {
+    const AtomicKind kind = unpacked(step.mode);
+    const std::uint64_t bytes = bytes_of(kind.number);
+    const bool wide = bytes == 8;
+    lanes &= held.lanes;
+    held.lanes &= ~lanes;
+    for_lanes(lanes, [&](int l) {
+        const auto lane = static_cast<std::size_t>(l);
+        if (block.near != nullptr) block.near->before_atomic(held.addresses[lane]);
+        const std::uint64_t old = perform(kind.number, kind.mode, block.global->resolve(held.addresses[lane], bytes),
+                                          held.first[lane], held.second[lane]);
+        if (kind.mode == Atomic::compare_swap) {
+            ++block.swaps;
+            block.failed_swaps += old != held.first[lane] ? 1 : 0;
+        }
+        if (warp == nullptr) return;
+        warp->result(step)[l] = static_cast<std::uint32_t>(old);
+        if (wide) warp->result(step, 1)[l] = static_cast<std::uint32_t>(old >> 32);
+    });
+    if (warp != nullptr) warp->set_predicate(step.predicate_out[0], lanes, lanes);
+}
+
 bool sums_lanes(const Step& step) {
     return step.instruction.operation == Operation::ATOMS && step.instruction.form != nullptr &&
            step.instruction.form->row->modifiers.find(".POPC") != std::string_view::npos;
@@ -444,6 +523,12 @@ bool skips_near(const sass::Instruction& instruction) {
     const auto order = sass::text_of(Modifier::load_order, instruction.value(Modifier::load_order));
     return order.find("GPU") != std::string_view::npos || order.find("SYS") != std::string_view::npos ||
            order.find("MMIO") != std::string_view::npos;
+}
+
+bool forgets_near(const sass::Instruction& instruction) {
+    return instruction.operation == Operation::CCTL && instruction.has(Modifier::cache_operation_all) &&
+           sass::text_of(Modifier::cache_operation_all, instruction.value(Modifier::cache_operation_all))
+               .starts_with("IVALL");
 }
 
 std::uint32_t prefetched_bytes(const sass::Instruction& instruction) {
@@ -490,6 +575,8 @@ Execute memory_execution(Step& step) {
     const sass::Instruction& instruction = step.instruction;
     step.bytes = width_bytes(instruction);
     AtomicKind kind;
+    const bool loads = instruction.operation == Operation::LD || instruction.operation == Operation::LDG;
+    if (loads && !skips_near(instruction)) step.mode = kMayBeServedNear;
     switch (instruction.operation) {
         case Operation::LD: return load<Space::generic>;
         case Operation::LDG: return load<Space::global>;

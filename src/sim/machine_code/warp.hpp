@@ -5,6 +5,7 @@
 #include "sim/exec/lanes.hpp"
 #include "sim/exec/sampling.hpp"
 #include "sim/machine_code/access.hpp"
+#include "sim/machine_code/near_values.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/machine_code/transfer.hpp"
 #include "sim/memory/device_memory.hpp"
@@ -56,6 +57,8 @@ struct BlockState {
     std::array<BlockState*, kWarpSize> reached{};
     /// Compare-and-swap requests of threads so far, and those that found another value than they expected.
     std::uint64_t swaps = 0, failed_swaps = 0;
+    /// What the SM's own cache shows; nullptr: loads see what memory holds.
+    NearValues* near = nullptr;
     /// Values beyond the first one that the threads of the last MATCH.ANY had.
     std::uint32_t further_values = 0;
 };
@@ -169,6 +172,8 @@ void read_fetch_operands(Step& step);
 /// Whether a load of global memory is not served by the SM's own caches. Stores of other threads must be visible to it,
 /// or it is an asynchronous copy that passes them by.
 [[nodiscard]] bool skips_near(const sass::Instruction& instruction);
+/// Whether the SM's own cache forgets all that it holds: CCTL.IVALL, which follows fences of the GPU's scope.
+[[nodiscard]] bool forgets_near(const sass::Instruction& instruction);
 /// Bytes of the aligned block that the last cache reads from memory where what a load asks for is not there (LTC128B);
 /// 0 where the instruction names none.
 [[nodiscard]] std::uint32_t prefetched_bytes(const sass::Instruction& instruction);

@@ -55,6 +55,10 @@ MemoryModel::MemoryModel(const machine::Machine& machine, const AddressSpace& ad
     partial_cost_ = stores.partial_cost.value_or(1);
     store_cycles_per_byte_ = cycles_per_byte(stores.bytes_per_cycle, "accesses.l2_store.bytes_per_cycle");
     atomic_cycles_per_byte_ = cycles_per_byte(atomics.bytes_per_cycle, "accesses.l2_atomic.bytes_per_cycle");
+    if (const auto& path = levels_.paths[static_cast<std::size_t>(PathKind::global)];
+        atomics.far_cycles && !path.caches.empty())
+        far_atomic_ = std::max(0.0, *atomics.far_cycles - path.caches.back()->far_extra);
+    if (atomics.queue_scope) queue_scope_ = placement_.scope_of(atomics.queue_scope, "accesses.l2_atomic.queue_scope");
     for (const auto& [name, cache] : machine.caches)
         if (cache.fabric_bytes_per_cycle)
             fabric_cycles_per_byte_ =
@@ -82,7 +86,7 @@ std::size_t MemoryModel::first_cache(const TransactionState& state) {
     return skips_near ? state.path.near : 0;
 }
 
-Time MemoryModel::access(const Transaction& transaction, Time now) {
+MemoryPath& MemoryModel::path_of(const Transaction& transaction) {
     const bool own_path =
         transaction.path != PathKind::local || levels_.paths[static_cast<std::size_t>(PathKind::local)].described;
     const auto kind = static_cast<std::size_t>(own_path ? transaction.path : PathKind::global);
@@ -90,6 +94,11 @@ Time MemoryModel::access(const Transaction& transaction, Time now) {
     if (!path.described)
         throw InputError(
             fmt::format("paths.{}: missing; expected a path, because the kernel uses it", kPathNames[kind]));
+    return path;
+}
+
+Time MemoryModel::access(const Transaction& transaction, Time now) {
+    MemoryPath& path = path_of(transaction);
     if (transaction.sm >= placement_.sms() || transaction.bytes == 0)
         throw std::invalid_argument(fmt::format("memory access of {} bytes by SM {} of {}", transaction.bytes,
                                                 transaction.sm, placement_.sms()));
@@ -101,7 +110,10 @@ Time MemoryModel::access(const Transaction& transaction, Time now) {
     const Time start = base_ + now;
     Time done = 0;
     switch (transaction.kind) {
-        case AccessKind::load: done = load(state, range, start); break;
+        case AccessKind::load:
+            if (transaction.hint == CacheHint::l2_only) drop_near(state, range);
+            done = load(state, range, start);
+            break;
         case AccessKind::store: done = store(state, range, start); break;
         case AccessKind::atomic: done = atomic(state, range, start); break;
     }
@@ -109,6 +121,22 @@ Time MemoryModel::access(const Transaction& transaction, Time now) {
         done = std::max(start, done + noise_.draw());
     latest_ = std::max(latest_, done);
     return done - base_;
+}
+
+bool MemoryModel::holds_near(PathKind path, std::uint32_t sm, std::uint32_t scheduler, std::uint64_t address) const {
+    const MemoryPath& way = levels_.paths[static_cast<std::size_t>(path)];
+    if (way.near == 0) return false;
+    const CacheLevel& level = *way.caches.front();
+    const TagArray& tags = level.instances[placement_.instance(level.scope, sm, scheduler)];
+    return tags.holds(address, tags.sectors_of(address, 1));
+}
+
+void MemoryModel::forget_near(PathKind path, std::uint32_t sm, std::uint32_t scheduler) {
+    const MemoryPath& way = levels_.paths[static_cast<std::size_t>(path)];
+    for (std::size_t depth = 0; depth < way.near; ++depth) {
+        CacheLevel& level = *way.caches[depth];
+        level.instances[placement_.instance(level.scope, sm, scheduler)].clear();
+    }
 }
 
 Time MemoryModel::pass_near(PathKind path, std::uint32_t sm, double bytes, Time now) {

@@ -36,6 +36,7 @@
 #include "sim/memory/noise.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -90,6 +91,29 @@ public:
     /// Cycle at which the data are back in the SM (load, atomic) or the store has left the SM's queues.
     /// From call to call, `now` decreases at most by as much as one SM reorders its transactions.
     virtual Time access(const Transaction& transaction, Time now) = 0;
+    /// Where an atomic goes: the unit that performs it, and the one of the unit's queues in which it waits.
+    struct AtomicPlace {
+        std::size_t unit = 0, queue = 0;
+    };
+    /// Units that perform atomics; 0 where the description knows none.
+    [[nodiscard]] virtual std::size_t atomic_units() const = 0;
+    /// Queues of each of them, which it serves in turn.
+    [[nodiscard]] virtual std::size_t atomic_queues() const = 0;
+    /// The two halves of access() for an atomic: when it has left the SM, and what happens when its turn comes.
+    [[nodiscard]] virtual AtomicPlace place_of(const Transaction& atomic) const = 0;
+    virtual Time send(const Transaction& atomic, Time now) = 0;
+    /// What a unit has done with a request.
+    struct Served {
+        Time done = 0;  ///< the result is back in the SM
+        Time free = 0;  ///< the unit can serve the next one
+    };
+    virtual Served serve(const Transaction& atomic, Time now) = 0;
+    /// The first caches of the path that only a part of the GPU uses forget what they hold for this scheduler.
+    virtual void forget_near(PathKind path, std::uint32_t sm, std::uint32_t scheduler) = 0;
+    /// Whether the first cache of the path, of those that only a part of the GPU uses, holds the sector of this virtual
+    /// address.
+    [[nodiscard]] virtual bool holds_near(PathKind path, std::uint32_t sm, std::uint32_t scheduler,
+                                          std::uint64_t address) const = 0;
     /// When `bytes` that an SM asks for at `now` pass the port of the path's last cache before the interconnect; `now`
     /// where there is none. Nothing else of the access is simulated.
     virtual Time pass_near(PathKind path, std::uint32_t sm, double bytes, Time now) = 0;

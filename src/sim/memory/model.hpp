@@ -51,8 +51,18 @@ class MemoryModel final : public MemorySystem {
 public:
     MemoryModel(const machine::Machine& machine, const AddressSpace& addresses, const MemoryOptions& options);
     Time access(const Transaction& transaction, Time now) override;
+    [[nodiscard]] bool holds_near(PathKind path, std::uint32_t sm, std::uint32_t scheduler,
+                                  std::uint64_t address) const override;
     Time pass_near(PathKind path, std::uint32_t sm, double bytes, Time now) override;
     [[nodiscard]] bool reached_dram() const override { return reached_dram_; }
+    [[nodiscard]] std::size_t atomic_units() const override { return units_.size(); }
+    [[nodiscard]] std::size_t atomic_queues() const override {
+        return queue_scope_ == Scope::gpu ? 1 : placement_.instances(queue_scope_);
+    }
+    [[nodiscard]] AtomicPlace place_of(const Transaction& atomic) const override;
+    Time send(const Transaction& atomic, Time now) override;
+    Served serve(const Transaction& atomic, Time now) override;
+    void forget_near(PathKind path, std::uint32_t sm, std::uint32_t scheduler) override;
     void begin_launch() override;
     void preload(PathKind path, std::uint64_t address, std::uint64_t bytes, const costs::Arrival& arrival) override;
     void know_pages(std::uint64_t address, std::uint64_t bytes) override;
@@ -96,8 +106,18 @@ private:
     // ---- stores.cpp
     Time store(TransactionState& state, const Range& range, Time now);
     Time atomic(TransactionState& state, const Range& range, Time now);
-    /// When the atomic's unit begins to serve it.
-    Time at_unit(const Transaction& transaction, std::uint64_t physical, std::uint64_t bytes, Time now);
+    /// When the atomic has left its SM.
+    Time leave_with_atomic(TransactionState& state, const Range& range, Time now);
+    /// When the result of an atomic is back that its unit begins to serve at `now`.
+    Time answer(TransactionState& state, const Range& range, Time now);
+    [[nodiscard]] MemoryPath& path_of(const Transaction& transaction);
+    [[nodiscard]] bool is_far_atomic(const TransactionState& state, std::uint64_t physical) const;
+    void drop_near(const TransactionState& state, Range range);
+    struct AtUnit {
+        Time start = 0, end = 0;
+    };
+    /// When the atomic's unit begins to serve it, and when it can serve the next one.
+    AtUnit at_unit(const Transaction& transaction, std::uint64_t physical, std::uint64_t bytes, Time now);
     /// Whether the cache keeps the written bytes (write-back); `waited` grows to the cycles for which its queues delay
     /// the store.
     bool write_to_cache(CacheLevel& level, bool allocates, std::size_t instance, std::uint64_t address,
@@ -143,6 +163,8 @@ private:
     };
     std::optional<costs::AtomicUnits> atomic_costs_;  ///< empty where the description knows no units
     std::vector<AtomicUnit> units_;
+    double far_atomic_ = 0;           ///< cycles by which atomics behind another partition take longer than loads
+    Scope queue_scope_ = Scope::gpu;  ///< SMs that share a queue before a unit
     SharedLines shared_lines_;   ///< in the parts of the last cache that the units for atomics belong to
     std::vector<Time> blocked_;  ///< by unit: until when a fill of one of its lines blocks it
     /// Address and completion of recent atomics, by a hash. Used where there are no units.

@@ -185,7 +185,7 @@ Time MemoryModel::leave(std::uint32_t sm, std::uint64_t bytes, Time now) {
     return ports_out_.empty() ? now : ports_out_[sm].reserve(now, static_cast<double>(bytes) * out_cycles_per_byte_);
 }
 
-Time MemoryModel::at_unit(const Transaction& transaction, std::uint64_t physical, std::uint64_t bytes, Time now) {
+MemoryModel::AtUnit MemoryModel::at_unit(const Transaction& transaction, std::uint64_t physical, std::uint64_t bytes, Time now) {
     constexpr std::uint64_t kSector = costs::AtomicUnits::kSectorBytes, kBlock = 64 * kSector;
     const std::uint64_t touched = transaction.touched == 0 ? bytes : transaction.touched;
     const costs::AtomicRequest request{.kind = transaction.atomic_class,
@@ -198,33 +198,47 @@ Time MemoryModel::at_unit(const Transaction& transaction, std::uint64_t physical
     met_atomics_ += meets ? 1 : 0;
     unit.block = block;
     unit.sectors = sectors;
-    return unit.server.reserve(now, meets ? atomic_costs_->together(request) : atomic_costs_->apart(request));
+    const double cycles = meets ? atomic_costs_->together(request) : atomic_costs_->apart(request);
+    const Time start = unit.server.reserve(now, cycles);
+    return {.start = start, .end = start + cycles};
 }
 
-Time MemoryModel::atomic(TransactionState& state, const Range& range, Time now) {
+/// The SM's own caches no longer serve the lines that an atomic or a strong load of this SM asks for. Those of other SMs
+/// do not know of it.
+void MemoryModel::drop_near(const TransactionState& state, Range range) {
     const Transaction& t = state.transaction;
-    const std::uint64_t at = physical(state, range.virtual_address);
-    ++atomic_transactions_;
-    if (atomic_cycles_per_byte_ > 0) {
-        const std::uint64_t touched = t.touched == 0 || !atomic_costs_ ? range.bytes : t.touched;
-        const std::uint64_t asked = t.asked == 0 || !atomic_costs_ ? range.bytes : t.asked;
-        now = leave(t.sm, touched, now);
-        now = atomic_units_.reserve(now, static_cast<double>(asked) * atomic_cycles_per_byte_);
-    }
-    Time done = 0;
-    if (atomic_costs_) {
-        now = at_unit(t, at, range.bytes, now);
-        done = load(state, range, now);
-    } else {
-        done = load(state, range, now);
-        auto& [address, last] = atomics_[(at / kAtomicBytes) % atomics_.size()];
-        if (address == at) {
-            done = std::max(done, last + kAtomicInterval);
-            ++met_atomics_;
+    for (std::size_t depth = 0; depth < state.path.near; ++depth) {
+        CacheLevel& level = *state.path.caches[depth];
+        TagArray& tags = level.instances[placement_.instance(level.scope, t.sm, t.scheduler)];
+        for (Range left = range; left.bytes != 0;) {
+            const std::uint64_t part = within_block(left.virtual_address, left.bytes, tags.block_bytes());
+            tags.drop(left.virtual_address);
+            left.virtual_address += part;
+            left.bytes -= part;
         }
-        address = at;
-        last = done;
     }
+}
+
+Time MemoryModel::leave_with_atomic(TransactionState& state, const Range& range, Time now) {
+    const Transaction& t = state.transaction;
+    ++atomic_transactions_;
+    drop_near(state, range);
+    if (atomic_cycles_per_byte_ == 0) return now;
+    const std::uint64_t touched = t.touched == 0 || !atomic_costs_ ? range.bytes : t.touched;
+    const std::uint64_t asked = t.asked == 0 || !atomic_costs_ ? range.bytes : t.asked;
+    now = leave(t.sm, touched, now);
+    return atomic_units_.reserve(now, static_cast<double>(asked) * atomic_cycles_per_byte_);
+}
+
+bool MemoryModel::is_far_atomic(const TransactionState& state, std::uint64_t physical) const {
+    if (far_atomic_ == 0) return false;
+    const CacheLevel& last = *state.path.caches.back();
+    return is_far(last.partitions, state.transaction.sm, physical);
+}
+
+Time MemoryModel::answer(TransactionState& state, const Range& range, Time now) {
+    const std::uint64_t at = physical(state, range.virtual_address);
+    const Time done = load(state, range, now) + (is_far_atomic(state, at) ? far_atomic_ : 0);
     // The result is written afterwards; the thread does not wait for that.
     const std::size_t far = first_cache(state);
     if (far < state.path.caches.size() && state.path.caches[far]->write_back) {
@@ -233,6 +247,49 @@ Time MemoryModel::atomic(TransactionState& state, const Range& range, Time now) 
     }
     (void)write_to_dram(at, range.bytes, now);
     return done;
+}
+
+Time MemoryModel::atomic(TransactionState& state, const Range& range, Time now) {
+    const std::uint64_t at = physical(state, range.virtual_address);
+    now = leave_with_atomic(state, range, now);
+    if (atomic_costs_) return answer(state, range, at_unit(state.transaction, at, range.bytes, now).start);
+    Time done = answer(state, range, now);
+    auto& [address, last] = atomics_[(at / kAtomicBytes) % atomics_.size()];
+    if (address == at) {
+        done = std::max(done, last + kAtomicInterval);
+        ++met_atomics_;
+    }
+    address = at;
+    last = done;
+    return done;
+}
+
+// ---- atomics that wait for their turn -----------------------------------------------------------------------------
+
+MemorySystem::AtomicPlace MemoryModel::place_of(const Transaction& atomic) const {
+    return {.unit = atomic_costs_->unit_of(addresses_.translate(atomic.address)),
+            .queue = queue_scope_ == Scope::gpu ? 0 : placement_.instance(queue_scope_, atomic.sm, 0)};
+}
+
+/// Half of the way there and back lies before the unit.
+Time MemoryModel::send(const Transaction& atomic, Time now) {
+    ++transactions_;
+    TransactionState state{atomic, path_of(atomic)};
+    const Time left = leave_with_atomic(state, {atomic.address, 0, atomic.bytes}, base_ + now) - base_;
+    return left + (is_far_atomic(state, physical(state, atomic.address)) ? far_atomic_ / 2 : 0);
+}
+
+MemorySystem::Served MemoryModel::serve(const Transaction& atomic, Time now) {
+    ++own_requests_;
+    reached_dram_ = false;
+    TransactionState state{atomic, path_of(atomic)};
+    const Range range{atomic.address, 0, atomic.bytes};
+    const std::uint64_t at = physical(state, atomic.address);
+    const AtUnit served = at_unit(atomic, at, atomic.bytes, base_ + now);
+    Time done = answer(state, range, served.start) - (is_far_atomic(state, at) ? far_atomic_ / 2 : 0);
+    if (!noise_.silent()) done = std::max(served.start, done + noise_.draw());
+    latest_ = std::max(latest_, done);
+    return {.done = done - base_, .free = served.end - base_};
 }
 
 }  // namespace gputomo::sim

@@ -106,6 +106,7 @@ TagArray::Found TagArray::lookup(std::uint64_t address, Sectors sectors, bool al
         return {&line, missing, 0, 0};
     }
     if (!allocate) return {nullptr, sectors, 0, 0};
+    is_empty_ = false;
     way = make_room(index);
     set.last_way = way;
     const std::uint32_t slot = set.first + way;
@@ -119,12 +120,26 @@ TagArray::Found TagArray::lookup(std::uint64_t address, Sectors sectors, bool al
     return found;
 }
 
+bool TagArray::holds(std::uint64_t address, Sectors sectors) const {
+    const std::uint64_t number = address >> block_shift_;
+    const Set& set = sets_[set_of(address, number)];
+    const std::uint32_t way = way_of(set, number);
+    return way < set.filled && (sectors & ~lines_[set.first + way].valid) == 0;
+}
+
+void TagArray::drop(std::uint64_t address) {
+    const std::uint64_t number = address >> block_shift_;
+    const Set& set = sets_[set_of(address, number)];
+    if (const std::uint32_t way = way_of(set, number); way < set.filled) lines_[set.first + way].valid = 0;
+}
+
 std::uint64_t TagArray::filled() const {
     return std::transform_reduce(sets_.begin(), sets_.end(), std::uint64_t{0}, std::plus{},
                                  [](const Set& set) { return set.filled; });
 }
 
 void TagArray::clear() {
+    if (std::exchange(is_empty_, true)) return;
     std::ranges::fill(tags_, kEmpty);
     std::ranges::fill(lines_, Line{});
     for (Set& set : sets_) set = {.first = set.first};
@@ -138,6 +153,7 @@ void TagArray::fill_with_strangers(std::uint64_t blocks) {
     for (const Set& set : sets_)
         residents.insert(residents.end(), lines_.begin() + set.first, lines_.begin() + set.first + set.filled);
     if (residents.empty() || geometry_->data_lines != 0) return;
+    is_empty_ = false;
     std::minstd_rand random;
     for (bool has_room = true; has_room && blocks != 0;) {
         has_room = false;

@@ -39,6 +39,10 @@ public:
     /// Makes `sectors` of the block dirty and returns true if they are resident. It belongs to the lookup
     /// before it: the policy does not count a second use.
     bool mark_dirty(std::uint64_t address, Sectors sectors);
+    /// Whether all `sectors` of the block are resident. The policy does not count a use.
+    [[nodiscard]] bool holds(std::uint64_t address, Sectors sectors) const;
+    /// The block no longer has valid sectors, as in a cache that must not serve it again.
+    void drop(std::uint64_t address);
     /// Memory has what `sectors` of the block hold.
     void mark_clean(std::uint64_t address, Sectors sectors);
 
@@ -89,6 +93,7 @@ private:
     std::vector<std::uint32_t> data_;
     std::size_t oldest_data_ = 0;
     std::optional<KeyIndex> index_;  ///< replaces the search through the ways where a set has many
+    bool is_empty_ = true;           ///< no block has come since the last clear()
     std::unique_ptr<Replacement> replacement_;
 };
 

@@ -64,8 +64,19 @@ void Engine::run_events() {
         if (events_.empty()) report_deadlock();
         const Event event = events_.first();
         events_.pop();
+        if (event.scheduler >= units_.schedulers.size()) {
+            serve_unit(event.scheduler - units_.schedulers.size(), event.time);
+            continue;
+        }
         if (event.time != units_.schedulers[event.scheduler].event) continue;
         run_scheduler(event.scheduler, event.time);
+    }
+    // Warps end before what they have asked the units for is done.
+    while (!events_.empty() && !estimate_) {
+        const Event event = events_.first();
+        events_.pop();
+        if (event.scheduler >= units_.schedulers.size())
+            serve_unit(event.scheduler - units_.schedulers.size(), event.time);
     }
 }
 

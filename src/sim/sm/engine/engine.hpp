@@ -81,6 +81,9 @@ protected:
     /// What the warp's operands wait for, for the report of a deadlock.
     [[nodiscard]] virtual std::string operands_of(const ResidentWarp& warp) const = 0;
 
+    /// Something happens at a unit of all SMs, as post_unit() has said.
+    virtual void serve_unit(std::size_t /*unit*/, double /*now*/) {}
+
     // ---- blocks and warps (engine_blocks.cpp)
     void end_warp(std::uint32_t warp, double now);
     void release_if_complete(Block& block, int number);
@@ -93,6 +96,10 @@ protected:
         post(warp.scheduler);
     }
     void update_resources(std::uint32_t scheduler);
+    /// serve_unit() is called for the unit at `when`.
+    void post_unit(std::size_t unit, double when) {
+        events_.push({when, 0, static_cast<std::uint32_t>(units_.schedulers.size() + unit)});
+    }
 
     // ---- what an instruction takes
     /// Performs the access in the load/store unit and holds warp and scheduler back as it says. `local_bytes` is the

@@ -75,7 +75,8 @@ struct Departures {
     costs::ConstantLines constants{{}};
 };
 
-void send(LoadStoreUnit& unit, Departures& leaving, const Segment& segment, AccessTimes& times, double now) {
+void send(LoadStoreUnit& unit, Departures& leaving, const Segment& segment, AccessTimes& times, double now,
+          std::vector<SentAtomic>* sent = nullptr) {
     Transaction& transaction = leaving.transaction;
     transaction.address = segment.address;
     transaction.bytes = segment.bytes;
@@ -89,6 +90,11 @@ void send(LoadStoreUnit& unit, Departures& leaving, const Segment& segment, Acce
     const double after =
         leaving.through_port ? static_cast<double>(i) * leaving.spacing : departure(unit.spec, transaction, i);
     times.warp_free = std::max(times.warp_free, first + after);
+    if (sent != nullptr) {
+        sent->push_back({.transaction = transaction, .arrival = unit.memory.send(transaction, first + after)});
+        times.done = std::max(times.done, sent->back().arrival);
+        return;
+    }
     double done = unit.memory.access(transaction, first + after);
     if (transaction.path == PathKind::constant)
         done = leaving.constants.there(transaction.address, first + after, done);
@@ -100,6 +106,15 @@ void send(LoadStoreUnit& unit, Departures& leaving, const Segment& segment, Acce
     times.done = std::max(times.done, done);
 }
 
+/// The lanes whose addresses lie in the segment.
+std::uint32_t lanes_in(const WarpAccess& access, std::uint32_t lanes, const Segment& segment) {
+    std::uint32_t found = 0;
+    for_lanes(lanes, [&](int lane) {
+        if (access.addresses[static_cast<std::size_t>(lane)] - segment.address < segment.bytes) found |= 1U << lane;
+    });
+    return found;
+}
+
 /// Lanes that ask for one address take one pass each. Returns the transactions of all passes.
 std::size_t send_passes(LoadStoreUnit& unit, const WarpAccess& access, const PathAccess& on, Departures& leaving,
                         AccessTimes& times, double now) {
@@ -109,7 +124,8 @@ std::size_t send_passes(LoadStoreUnit& unit, const WarpAccess& access, const Pat
         left &= ~pass;
         for (const Segment& segment : on.coalescer.merge(access.addresses, pass, on.bytes)) {
             leaving.transaction.lone = segment.asked <= on.bytes;
-            send(unit, leaving, segment, times, now);
+            send(unit, leaving, segment, times, now, access.sent);
+            if (access.sent != nullptr) access.sent->back().lanes = lanes_in(access, pass, segment);
         }
     }
     return leaving.count;
@@ -159,7 +175,10 @@ AccessTimes access_path(LoadStoreUnit& unit, const WarpAccess& access, const Pat
     } else {
         for (const Segment& segment : segments) send(unit, leaving, segment, times, now);
     }
-    if (through.returning > 0)
+    if (access.sent != nullptr) {
+        times.returning = through.returning;
+        times.spread = through.spread;
+    } else if (through.returning > 0)
         times.done = access.returning->back(
             {.first = leaving.earliest, .last = times.done, .cycles = through.returning, .spread = through.spread});
     if (instruction.kind == AccessKind::load && on.path == PathKind::global && in_both_halves(access.mask))

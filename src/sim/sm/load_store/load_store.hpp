@@ -74,6 +74,13 @@ struct MemoryInstruction {
     bool one_of_bank = false;  ///< an atomic on shared memory that serves one lane of each bank
 };
 
+/// What a warp's atomic asks of one line in one pass, on its way to the unit that performs it.
+struct SentAtomic {
+    Transaction transaction;
+    double arrival = 0;       ///< it has left the SM
+    std::uint32_t lanes = 0;  ///< that ask for it
+};
+
 struct WarpAccess {
     MemoryInstruction instruction;
     const std::array<std::uint64_t, 32>& addresses;  ///< by lane; within its space, for shared and local memory
@@ -82,6 +89,8 @@ struct WarpAccess {
     std::uint32_t scheduler = 0;                 ///< within the SM
     std::uint64_t local_frames = 0;              ///< device address of the local memory of the warp's 32 threads
     costs::ReturningWords* returning = nullptr;  ///< of the warp
+    /// Gets the requests of an atomic that waits for its turn in a unit's queue; nullptr: it is performed at once.
+    std::vector<SentAtomic>* sent = nullptr;
 };
 
 /// All times are cycles of the launch.
@@ -92,6 +101,7 @@ struct AccessTimes {
     double scheduler_free = 0;   ///< earliest next issue of the scheduler
     double last = 0;             ///< the launch is not over before
     double later_for_cores = 0;  ///< cycles by which the data come later for the CUDA cores
+    double returning = 0, spread = 0;  ///< of the results of an atomic that waits for its turn, as ReturnedWords says
 };
 
 /// Performs an access to shared, local, global, constant or texture memory. Parameters are not in memory.

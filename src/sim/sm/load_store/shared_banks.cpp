@@ -96,7 +96,9 @@ SharedBanks::Access SharedBanks::access(const std::array<std::uint64_t, 32>& add
         total.ways = std::max(total.ways, ways);
         total.occupancy += group_cycles_ * ways * (request.swaps ? swap_accesses_ : 1);
     }
-    total.conflict = conflict_cost_ * (total.ways - 1);
+    // A thread's compare-and-swap asks its bank again, behind its own access.
+    const double accesses = total.ways * (request.swaps && !request.one_of_bank ? swap_accesses_ : 1);
+    total.conflict = conflict_cost_ * (accesses - 1);
     total.returning = total.occupancy + std::max(0.0, conflict_cost_ - group_cycles_) * (total.ways - 1);
     total.latency = latency_ + total.conflict + (groups > 1 ? group_delay_ * (groups - 1) : 0);
     return total;

@@ -75,6 +75,7 @@ SassKind kind_of(const machine_code::Step& step) {
     if (sass::waits_for_errors(step.instruction)) return SassKind::errors;
     if (sass::shows_shared_stores(step.instruction)) return SassKind::view;
     if (step.instruction.operation == sass::Operation::UTMACCTL) return SassKind::map;
+    if (machine_code::forgets_near(step.instruction)) return SassKind::forget;
     switch (step.instruction.form->facts->what) {
         case Class::memory:
         case Class::shared_barrier: return SassKind::memory;
@@ -108,6 +109,8 @@ void DependenceBarriers::start(double now) {
     for_cores_.fill(now);
     steps_.fill(costs::kNoProducer);
     for (auto& each : each_) each.clear();
+    open_.fill(0);
+    waiting_ = 0;
 }
 
 void DependenceBarriers::add(std::size_t barrier, double when, double for_cores, std::uint32_t step) {
@@ -122,6 +125,8 @@ void DependenceBarriers::add(std::size_t barrier, double when, double for_cores,
 
 double DependenceBarriers::at_most(std::size_t barrier, std::size_t left, double when) const {
     const auto& each = each_[barrier];
+    if (open_[barrier] > left) return kNever;
+    left -= open_[barrier];
     // Accesses complete in order as far as a count shows them: the one that completes last decides for those before it.
     for (std::size_t i = 0; i + left < each.size(); ++i) when = std::max(when, each[i]);
     return when;
@@ -147,6 +152,7 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
     states_.resize(blocks_.capacity());
     barriers_complete_.resize(blocks_.capacity());
     waiters_.resize(blocks_.capacity());
+    yield_latency_ = static_cast<double>(setup.machine.issue.yield_latency.value_or(0));
     fence_spec_ = costs::fence_spec_of(setup.machine);
     products_.resize(units_.schedulers.size());
     const costs::ConstantSpec constants = costs::constant_spec_of(setup.machine);
@@ -168,6 +174,8 @@ SassEngine::SassEngine(const LaunchSetup& setup, const LoadedMachineCode& kernel
         while (unknown_.size() < blocks_.capacity()) unknown_.emplace_back(unknown_memory_, block_shared);
     find_needs();
     find_accesses();
+    find_held();
+    if (unknown_.empty() && sees_own_cache_beside_atomics()) views_.emplace(setup.memory_system, setup.memory);
 }
 
 void SassEngine::find_needs() {
@@ -233,6 +241,7 @@ void SassEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double 
         state.sm = block.sm;
         state.warps_of_sm = static_cast<std::uint32_t>(facts_.warps_per_sm);
         state.printed = setup_.printed;
+        state.near = views_ ? &*views_ : nullptr;
         state.resident = warp.block;
         if (!unknown_.empty()) {
             unknown_[warp.block].start(nullptr);
@@ -242,6 +251,9 @@ void SassEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double 
     }
     state.cluster->live += static_cast<std::uint64_t>(std::popcount(lanes));
     warp.cluster_phase = 0;
+    warp.held = 0;
+    warp.waits_for_atomics = false;
+    ++warp.started;
     warp.state.start(state, warp.in_block, lanes);
     warp.state.slot = warp.slot;
     if (!unknown_.empty()) unknown_[warp.block].start(warp.state);
@@ -312,6 +324,12 @@ void SassEngine::prepare(Warp& warp, double now) {
         const double there = constant_there(warp, place, when);
         wait.constants += there - when;
         when = there;
+    }
+    const bool for_all = needs.kind == SassKind::fence || needs.kind == SassKind::wait;
+    warp.waits_for_atomics = warp.held > 0 && (when == kNever || for_all);
+    if (warp.waits_for_atomics) {
+        warp.earliest = scheduler.times[warp.position] = kNever;
+        return;
     }
     wait.producer = when > std::max(wait.fetched, wait.constants) ? warp.barriers.last_of(needs.wait, needs.on_cores)
                                                                   : costs::kNoProducer;
@@ -386,12 +404,18 @@ void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint
         warp.state.block->clock = facts.clock;
         warp.state.block->nanoseconds = facts.nanoseconds;
     }
+    if (views_) views_->select(units_.schedulers[warp.scheduler].sm, units_.schedulers[warp.scheduler].number);
+    if (holds_atomics_) {
+        if (held_[at]) return hold(warp, step, at, mask, now);
+        // Later accesses of a warp to the same address come behind its atomics.
+        if (warp.held > 0 && reaches_memory(at)) perform_of(warp);
+    }
     // A uniform instruction is performed once, and its guard holds for all lanes or none.
     step.execute(warp.state, step, step.uniform ? 1U : mask);
     follow_unknown(warp, at, step.uniform ? machine_code::kAllLanes : mask);
     if (!watches_.empty()) watch(warp, step, at, step.uniform ? 1U : mask);
     switch (needs_[at].kind) {
-        case SassKind::memory: return access_memory(warp, at, mask, now);
+        case SassKind::memory: (void)access_memory(warp, at, mask, now); return;
         case SassKind::constant:
             // A scheduler that has waited for a line of the launch's bank asks no other cache.
             if (constants_wait_ && needs_[at].constant.place < costs::kBankBytes) return;
@@ -407,6 +431,10 @@ void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint
             const double end = std::max(now, warp.shared_stored) + fence_spec_.view;
             return complete(warp, at, end, end);
         }
+        case SassKind::forget:
+            setup_.memory_system.forget_near(PathKind::global, units_.schedulers[warp.scheduler].sm,
+                                             units_.schedulers[warp.scheduler].number);
+            return compute(warp, step, at, mask, now);
         case SassKind::map: return fetch_map(warp, step, now);
         case SassKind::errors: warp.hold = std::max(warp.hold, now + fence_spec_.errors); return;
         case SassKind::sleep: {
@@ -509,6 +537,7 @@ void SassEngine::go(Warp& warp, const Step& step, std::size_t at, std::uint32_t 
                                 fmt::format("an instruction that cannot be executed ({})", step.refusal))));
     if (step.flow == Flow::trap) fail(warp, at, std::countr_zero(mask), "trap");
     const std::uint32_t taken = machine_code::taken_lanes(warp.state, step, mask);
+    if (step.flow == Flow::block_barrier && warp.held > 0) perform_of(warp);
     if (step.flow == Flow::block_barrier) return meet_block(warp, step, at, taken, now);
     if (step.flow == Flow::cluster_arrive || step.flow == Flow::cluster_wait)
         return meet_cluster(warp, step, at, taken, now);
@@ -528,6 +557,9 @@ void SassEngine::go(Warp& warp, const Step& step, std::size_t at, std::uint32_t 
     // A warp that joins again is fetched anew: what `control_flow` times as an untaken branch ends in a BSYNC.
     if (step.flow == Flow::converge && units_.branches.untaken > 0)
         warp.hold = std::max(warp.hold, now + units_.branches.untaken);
+    // A warp that yields asks its other threads, too, and comes back where they wait.
+    if (step.flow == Flow::yield && warp.paths.all().size() > 1)
+        warp.hold = std::max(warp.hold, now + 2 * yield_latency_);
     if (step.flow == Flow::warp_barrier) warp.hold = std::max(warp.hold, now + units_.barriers.warp_latency);
 }
 

@@ -75,6 +75,17 @@ void SassEngine::find_accesses() {
     }
 }
 
+bool SassEngine::sees_own_cache_beside_atomics() const {
+    const auto any = [this](AccessKind kind) {
+        return std::ranges::any_of(accesses_, [kind](const MemoryInstruction& access) {
+            const bool global = access.space == Space::global || access.space == Space::generic;
+            const bool near = kind == AccessKind::atomic || !access.skips_near;
+            return global && access.kind == kind && !access.texture && near;
+        });
+    };
+    return any(AccessKind::atomic) && any(AccessKind::load);
+}
+
 MemoryInstruction SassEngine::space_of(const MemoryInstruction& instruction, std::uint32_t mask) {
     MemoryInstruction found = instruction;
     if (found.space != Space::generic) return found;
@@ -88,7 +99,8 @@ MemoryInstruction SassEngine::space_of(const MemoryInstruction& instruction, std
     return found;
 }
 
-void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, double now) {
+AccessTimes SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, double now,
+                                      std::vector<SentAtomic>* sent) {
     block_state_of_warp_.addresses = warp.state.block->addresses;
     counters_.swaps += std::exchange(warp.state.block->swaps, 0);
     counters_.failed_swaps += std::exchange(warp.state.block->failed_swaps, 0);
@@ -98,8 +110,13 @@ void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, d
     const MemoryInstruction instruction = space_of(accesses_[at], mask);
     const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
     const AccessTimes times = time_access(
-        warp, number, {.instruction = instruction, .addresses = block_state_of_warp_.addresses, .mask = mask},
+        warp, number,
+        {.instruction = instruction,
+         .addresses = block_state_of_warp_.addresses,
+         .mask = mask,
+         .sent = sent},
         program_.local_bytes, now);
+    if (sent != nullptr) return times;
     double written = times.done;
     if (!accesses_barrier(step)) written = at_other_blocks(warp, instruction, mask, now, written);
     if (instruction.kind != AccessKind::store || instruction.space == Space::shared || !fence_spec_.described)
@@ -117,7 +134,7 @@ void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, d
     // The CUDA cores get data later; the result of a check is no data.
     complete(warp, at, std::max(times.warp_free, now + units_.scheduler_spec.issue_interval), written,
              uses_barrier ? 0 : times.later_for_cores);
-    if (!uses_barrier) return;
+    if (!uses_barrier) return times;
     if (machine_code::tries_to_wait(step))
         wait_for_phase(warp, at, mask);
     else if (!machine_code::checks_phase(step)) {
@@ -125,6 +142,7 @@ void SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t mask, d
         const auto reached = warp.state.block->reached;
         for_lanes(mask, [&](int lane) { check_waiters(reached[static_cast<std::size_t>(lane)]->resident, now); });
     }
+    return times;
 }
 
 double SassEngine::constant_there(const Warp& warp, std::uint32_t place, double now) {

@@ -10,6 +10,7 @@
 #include "sim/machine_code/clusters.hpp"
 #include "sim/machine_code/constant_place.hpp"
 #include "sim/machine_code/flow.hpp"
+#include "sim/machine_code/held_atomic.hpp"
 #include "sim/machine_code/paths.hpp"
 #include "sim/machine_code/program.hpp"
 #include "sim/machine_code/unknown_values.hpp"
@@ -17,11 +18,13 @@
 #include "sim/machine_code/warp.hpp"
 #include "sim/sm/engine/engine.hpp"
 #include "sim/sm/load_store/bulk_copies.hpp"
+#include "sim/sm/machine_code/near_views.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -40,6 +43,7 @@ enum class SassKind : std::uint8_t {
     texture,       ///< TEX, TLD, TLD4
     fence,         ///< MEMBAR: waits for the warp's accesses to memory
     view,          ///< FENCE.VIEW.ASYNC.S: shows stores to shared memory to asynchronous copies
+    forget,        ///< CCTL.IVALL: the SM's own cache forgets what it holds
     map,           ///< UTMACCTL: fetches a tensor map
     errors,        ///< ERRBAR: waits for the errors of accesses before a fence
     wait,          ///< DEPBAR
@@ -82,8 +86,14 @@ public:
     void start(double now);
     /// The instruction `step` completes at `when`, and for the CUDA cores at `for_cores`.
     void add(std::size_t barrier, double when, double for_cores, std::uint32_t step);
-    /// The cycle, from `when` on, at which all barriers of `wait` are released.
+    /// An instruction begins, or ends, of which nobody knows yet when it completes.
+    void open(std::size_t barrier) { ++open_[barrier], waiting_ |= 1U << barrier; }
+    void close(std::size_t barrier) {
+        if (--open_[barrier] == 0) waiting_ &= ~(1U << barrier);
+    }
+    /// The cycle, from `when` on, at which all barriers of `wait` are released; kNever where that is not known yet.
     [[nodiscard]] double released(std::uint32_t wait, bool on_cores, double when) const {
+        if ((waiting_ & wait) != 0) return kNever;
         const auto& times = on_cores ? for_cores_ : times_;
         for (std::size_t i = 0; wait != 0; ++i, wait >>= 1)
             if ((wait & 1) != 0 && times[i] > when) when = times[i];
@@ -104,6 +114,8 @@ private:
     std::array<double, kCount> times_{};
     std::array<double, kCount> for_cores_{};
     std::array<std::uint32_t, kCount> steps_{};     ///< that complete last
+    std::array<std::uint32_t, kCount> open_{};      ///< instructions of which nobody knows when they complete
+    std::uint32_t waiting_ = 0;                     ///< barriers that have some of these
     std::array<std::vector<double>, kCount> each_;  ///< of instructions that may not have completed, in order
 };
 
@@ -139,6 +151,30 @@ private:
         std::uint32_t turn = 0;           ///< instructions since another path had its turn
         std::uint32_t running = 0;        ///< lanes of the path that issued last
         costs::IssueWait wait;            ///< for its next instruction
+        std::uint32_t held = 0;           ///< its atomics that memory has not performed yet
+        bool waits_for_atomics = false;   ///< its next instruction waits for them
+        std::uint32_t started = 0;        ///< how often it has begun as a warp of a block
+    };
+    /// An atomic that waits for its turn in the queues of units.
+    struct HeldInstruction {
+        machine_code::HeldAtomic atomic;
+        machine_code::BlockState* block = nullptr;
+        std::size_t step = 0;
+        std::uint32_t warp = 0, started = 0, mask = 0;
+        std::size_t requests = 0;              ///< that have not been served
+        double first = kNever, last = 0;       ///< when the first and the last result are back
+        double returning = 0, spread = 0;      ///< what the results take on their way back
+    };
+    /// A unit for atomics, which serves its queues in turn.
+    struct AtomicQueues {
+        struct Request {
+            SentAtomic sent;
+            std::size_t atomic = 0;
+        };
+        std::vector<std::deque<Request>> waiting;
+        std::size_t next = 0;     ///< the queue whose turn it is
+        double free = 0;          ///< the unit can serve the next request
+        double event = kNever;    ///< it looks for one
     };
     [[nodiscard]] static Warp& of(ResidentWarp& warp) { return static_cast<Warp&>(warp); }
     [[nodiscard]] static const Warp& of(const ResidentWarp& warp) { return static_cast<const Warp&>(warp); }
@@ -179,7 +215,11 @@ private:
 
     // ---- loads, stores and atomics (memory.cpp)
     void find_accesses();
-    void access_memory(Warp& warp, std::size_t at, std::uint32_t mask, double now);
+    /// Whether loads that an SM's own cache may serve can meet atomics of other SMs.
+    [[nodiscard]] bool sees_own_cache_beside_atomics() const;
+    /// Where `sent` is not nullptr, it gets the requests of an atomic, whose results come later.
+    AccessTimes access_memory(Warp& warp, std::size_t at, std::uint32_t mask, double now,
+                              std::vector<SentAtomic>* sent = nullptr);
     void access_constant(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
     double use_barrier(Warp& warp, const Step& step, std::uint32_t mask, double now);
     void fetch_texture(Warp& warp, std::size_t at, std::uint32_t mask, double now);
@@ -188,6 +228,20 @@ private:
     void wait_at_fence(Warp& warp, sass::FenceScope scope, double now);
     /// The space of an access: generic addresses are turned into addresses of their space.
     [[nodiscard]] MemoryInstruction space_of(const MemoryInstruction& instruction, std::uint32_t mask);
+
+    // ---- atomics that memory performs later (held_atomics.cpp)
+    void find_held();
+    void hold(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
+    void queue(const SentAtomic& sent, std::size_t atomic);
+    void serve_unit(std::size_t unit, double now) override;
+    /// All requests of the instruction have been served.
+    void end_atomic(std::size_t atomic, double now);
+    /// Memory performs those of the lanes that it has not performed yet.
+    void perform(HeldInstruction& held, std::uint32_t lanes);
+    /// Whether the instruction reads or writes global memory, perhaps.
+    [[nodiscard]] bool reaches_memory(std::size_t at) const;
+    /// Performs all of the warp's, because what it does next must come after them.
+    void perform_of(Warp& warp);
 
     // ---- bulk copies and barriers in shared memory (bulk_copies.cpp)
     /// A warp that waits for the phase of a barrier.
@@ -236,6 +290,13 @@ private:
     std::deque<machine_code::UnknownValues> unknown_;  ///< by block; empty where products are computed
     machine_code::VisibleAccesses visible_;
     std::vector<machine_code::WaitWatch> watches_;  ///< by block; empty where no code looks at what other blocks do
+    std::vector<bool> held_;  ///< by step: an atomic that memory performs when its turn comes
+    bool holds_atomics_ = false;
+    std::vector<AtomicQueues> atomic_queues_;  ///< by unit
+    std::vector<HeldInstruction> atomics_;
+    std::vector<std::size_t> free_atomics_;
+    std::vector<SentAtomic> sent_;  ///< of one atomic; kept to allocate less
+    std::optional<NearViews> views_;  ///< empty where no load can see what an atomic had not changed yet
     std::deque<machine_code::ClusterState> clusters_;
     std::unordered_map<std::uint64_t, machine_code::ClusterState*> cluster_of_;  ///< by number in the grid
     std::vector<costs::ConstantOperands> constant_operands_;                     ///< by scheduler
@@ -244,6 +305,7 @@ private:
     std::vector<costs::ProductsUnderWay> products_;  ///< by scheduler
     std::vector<std::uint16_t> arithmetic_units_;    ///< of a scheduler
     costs::FenceSpec fence_spec_;
+    double yield_latency_ = 0;  ///< of a warp whose threads are on one path
     std::vector<double> between_free_;  ///< by SM: when it can send or ask for more of other blocks' shared memory
     std::vector<double> arrival_free_;  ///< by SM: when another warp can arrive at the barrier of its cluster
     std::vector<std::uint64_t> sectors_elsewhere_;  ///< of an access; kept to allocate less
