@@ -287,8 +287,8 @@ struct Access {
                .choices = {"sm", "tpc", "cpc", "gpc", "gpu"}},
               self.queue_scope);
         visit({.name = "far_cycles", .unit = Unit::cycles,
-               .doc = "cycles by which an atomic takes longer whose unit belongs to another partition of the last cache "
-                      "than its SM; a missing value means as much longer as a load",
+               .doc = "cycles by which an atomic takes longer whose unit belongs to another partition of the last "
+                      "cache than its SM; a missing value means as much longer as a load",
                .internal = "no experiment of a scan finds it yet: it takes swaps of all SMs on one address"},
               self.far_cycles);
         visit({.name = "same_address_cycles", .unit = Unit::cycles,

@@ -190,6 +190,7 @@ Machine partitioned_machine() {
     atomics.same_address_cycles.set(40);
     atomics.part_cycles.set(30);
     atomics.sector_cycles.set(20);
+    atomics.far_cycles.set(90);
     return m;
 }
 

@@ -30,9 +30,9 @@ public:
     /// Adds a block of the grid.
     void add(std::uint64_t block, const AtomicsOfBlock& atomics);
 
-    /// Fills in `atomic_sectors`, `scattered_atomics`, `met_swaps` and `most_swaps` for a grid of `profile.blocks`. A sector that
-    /// blocks share is taken to be shared by as many of the other blocks between the first and the last of them. The
-    /// blocks' other requests go to sectors that were not seen.
+    /// Fills in `atomic_sectors`, `scattered_atomics`, `met_swaps` and `most_swaps` for a grid of `profile.blocks`. A
+    /// sector that blocks share is taken to be shared by as many of the other blocks between the first and the last of
+    /// them. The blocks' other requests go to sectors that were not seen.
     void fill(LaunchProfile& profile);
 
 private:

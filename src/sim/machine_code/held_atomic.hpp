@@ -23,6 +23,12 @@ struct HeldAtomic {
 /// Reads the operands for the lanes of `mask`. Leaves addresses in the block's state; throws LaneFault where there is
 /// no memory.
 [[nodiscard]] HeldAtomic hold_atomic(Warp& warp, const Step& step, std::uint32_t mask);
+/// Whether the instruction loads words of global memory, which can wait behind atomics on them.
+[[nodiscard]] bool can_wait_behind_atomics(const Step& step);
+/// The addresses of a load for the lanes of `mask`.
+[[nodiscard]] HeldAtomic hold_load(Warp& warp, const Step& step, std::uint32_t mask);
+/// Loads for `lanes` what memory or the SM's own cache shows now.
+void load(HeldAtomic& held, Warp& warp, const Step& step, std::uint32_t lanes);
 /// Performs it for `lanes`, the lowest first. The warp gets the results; nullptr: it has ended.
 void perform(HeldAtomic& held, BlockState& block, Warp* warp, const Step& step, std::uint32_t lanes);
 

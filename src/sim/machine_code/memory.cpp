@@ -466,8 +466,7 @@ bool describe_atomic(const sass::Instruction& instruction, AtomicKind& kind) {
 
 bool can_be_held(const Step& step) {
     if (step.instruction.form == nullptr || step.execute == nullptr) return false;
-    const bool global =
-        step.instruction.operation == Operation::ATOMG || step.instruction.operation == Operation::REDG;
+    const bool global = step.instruction.operation == Operation::ATOMG || step.instruction.operation == Operation::REDG;
     return global && unpacked(step.mode).words == 0 && !sums_lanes(step);
 }
 
@@ -505,6 +504,38 @@ void perform(HeldAtomic& held, BlockState& block, Warp* warp, const Step& step, 
         if (wide) warp->result(step, 1)[l] = static_cast<std::uint32_t>(old >> 32);
     });
     if (warp != nullptr) warp->set_predicate(step.predicate_out[0], lanes, lanes);
+}
+
+bool can_wait_behind_atomics(const Step& step) {
+    return step.instruction.operation == Operation::LDG && step.execute != nullptr && !step.uniform &&
+           prefetched_bytes(step.instruction) == 0;
+}
+
+HeldAtomic hold_load(Warp& warp, const Step& step, std::uint32_t mask) {
+    HeldAtomic held{.lanes = mask};
+    for_lanes(mask, [&](int l) {
+        std::uint64_t& address = held.addresses[static_cast<std::size_t>(l)];
+        address = address_at(warp, step.address, Space::global, l);
+        (void)bytes_at(warp, Space::global, Access::read, address, step.bytes, l);
+    });
+    return held;
+}
+
+void load(HeldAtomic& held, Warp& warp, const Step& step, std::uint32_t lanes) {
+    const unsigned width = step.instruction.value(Modifier::width);
+    NearValues* const near = step.mode == kMayBeServedNear ? warp.block->near : nullptr;
+    lanes &= held.lanes;
+    held.lanes &= ~lanes;
+    for_lanes(lanes, [&](int l) {
+        const std::uint64_t address = held.addresses[static_cast<std::size_t>(l)];
+        const std::byte* from = bytes_at(warp, Space::global, Access::read, address, step.bytes, l);
+        if (near != nullptr) from = near->seen(address, from);
+        std::array<std::uint32_t, 4> values{};
+        std::memcpy(values.data(), from, step.bytes);
+        for (int i = 0; i < std::max(1, step.bytes / 4); ++i)
+            warp.result(step, i)[l] = extended(values[static_cast<std::size_t>(i)], width);
+    });
+    warp.set_predicate(step.predicate_out[0], 0, lanes);
 }
 
 bool sums_lanes(const Step& step) {

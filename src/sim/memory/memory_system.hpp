@@ -71,8 +71,8 @@ struct Transaction {
     bool partial = false;       ///< a store that writes only a part of these
     /// What a store writes of the 128 bytes that `address` lies in.
     costs::LineBytes written = costs::LineBytes::all();
-    std::uint32_t asked = 0;    ///< bytes that the threads of an atomic ask for; 0: all
-    bool lone = false;          ///< an atomic of one thread
+    std::uint32_t asked = 0;                   ///< bytes that the threads of an atomic ask for; 0: all
+    bool lone = false;                         ///< an atomic of one thread
     std::uint64_t pieces = ~std::uint64_t{0};  ///< of 32 bytes from `address` on that an atomic touches, as bits
     costs::AtomicClass atomic_class = costs::AtomicClass::integer;
 };

@@ -165,8 +165,8 @@ private:
     std::vector<AtomicUnit> units_;
     double far_atomic_ = 0;           ///< cycles by which atomics behind another partition take longer than loads
     Scope queue_scope_ = Scope::gpu;  ///< SMs that share a queue before a unit
-    SharedLines shared_lines_;   ///< in the parts of the last cache that the units for atomics belong to
-    std::vector<Time> blocked_;  ///< by unit: until when a fill of one of its lines blocks it
+    SharedLines shared_lines_;        ///< in the parts of the last cache that the units for atomics belong to
+    std::vector<Time> blocked_;       ///< by unit: until when a fill of one of its lines blocks it
     /// Address and completion of recent atomics, by a hash. Used where there are no units.
     std::vector<std::pair<std::uint64_t, Time>> atomics_;
     NoiseSource noise_;

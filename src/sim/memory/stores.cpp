@@ -185,7 +185,8 @@ Time MemoryModel::leave(std::uint32_t sm, std::uint64_t bytes, Time now) {
     return ports_out_.empty() ? now : ports_out_[sm].reserve(now, static_cast<double>(bytes) * out_cycles_per_byte_);
 }
 
-MemoryModel::AtUnit MemoryModel::at_unit(const Transaction& transaction, std::uint64_t physical, std::uint64_t bytes, Time now) {
+MemoryModel::AtUnit MemoryModel::at_unit(const Transaction& transaction, std::uint64_t physical, std::uint64_t bytes,
+                                         Time now) {
     constexpr std::uint64_t kSector = costs::AtomicUnits::kSectorBytes, kBlock = 64 * kSector;
     const std::uint64_t touched = transaction.touched == 0 ? bytes : transaction.touched;
     const costs::AtomicRequest request{.kind = transaction.atomic_class,
@@ -203,8 +204,8 @@ MemoryModel::AtUnit MemoryModel::at_unit(const Transaction& transaction, std::ui
     return {.start = start, .end = start + cycles};
 }
 
-/// The SM's own caches no longer serve the lines that an atomic or a strong load of this SM asks for. Those of other SMs
-/// do not know of it.
+/// The SM's own caches no longer serve the lines that an atomic or a strong load of this SM asks for. Those of other
+/// SMs do not know of it.
 void MemoryModel::drop_near(const TransactionState& state, Range range) {
     const Transaction& t = state.transaction;
     for (std::size_t depth = 0; depth < state.path.near; ++depth) {

@@ -95,12 +95,12 @@ struct WarpAccess {
 
 /// All times are cycles of the launch.
 struct AccessTimes {
-    double done = 0;             ///< data are back (load, atomic), or the store has left the SM's queues
-    double warp_free = 0;        ///< earliest next issue of the warp, even one paired with this instruction
-    double warp_gap = 0;         ///< earliest next issue of the warp that is not paired with this instruction
-    double scheduler_free = 0;   ///< earliest next issue of the scheduler
-    double last = 0;             ///< the launch is not over before
-    double later_for_cores = 0;  ///< cycles by which the data come later for the CUDA cores
+    double done = 0;                   ///< data are back (load, atomic), or the store has left the SM's queues
+    double warp_free = 0;              ///< earliest next issue of the warp, even one paired with this instruction
+    double warp_gap = 0;               ///< earliest next issue of the warp that is not paired with this instruction
+    double scheduler_free = 0;         ///< earliest next issue of the scheduler
+    double last = 0;                   ///< the launch is not over before
+    double later_for_cores = 0;        ///< cycles by which the data come later for the CUDA cores
     double returning = 0, spread = 0;  ///< of the results of an atomic that waits for its turn, as ReturnedWords says
 };
 

@@ -409,6 +409,10 @@ void SassEngine::execute(Warp& warp, const Step& step, std::size_t at, std::uint
         if (held_[at]) return hold(warp, step, at, mask, now);
         // Later accesses of a warp to the same address come behind its atomics.
         if (warp.held > 0 && reaches_memory(at)) perform_of(warp);
+        if (held_loads_[at] && waiting_requests_ > 0) {
+            mask = hold_load(warp, step, at, mask, now);
+            if (mask == 0) return;
+        }
     }
     // A uniform instruction is performed once, and its guard holds for all lanes or none.
     step.execute(warp.state, step, step.uniform ? 1U : mask);

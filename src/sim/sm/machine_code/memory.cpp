@@ -111,10 +111,7 @@ AccessTimes SassEngine::access_memory(Warp& warp, std::size_t at, std::uint32_t 
     const auto number = static_cast<std::uint32_t>(&warp - of_warps_.data());
     const AccessTimes times = time_access(
         warp, number,
-        {.instruction = instruction,
-         .addresses = block_state_of_warp_.addresses,
-         .mask = mask,
-         .sent = sent},
+        {.instruction = instruction, .addresses = block_state_of_warp_.addresses, .mask = mask, .sent = sent},
         program_.local_bytes, now);
     if (sent != nullptr) return times;
     double written = times.done;

@@ -1,5 +1,5 @@
-// What the SMs' own caches hold of sectors that atomics change. Atomics change the cache of all SMs, so that a load which
-// its SM's own cache serves sees what was there when that cache was filled.
+// What the SMs' own caches hold of sectors that atomics change. Atomics change the cache of all SMs. A load which its
+// SM's own cache serves sees what was there when that cache was filled.
 #pragma once
 
 #include "sim/machine_code/near_values.hpp"
@@ -29,7 +29,7 @@ private:
     static constexpr std::uint64_t kSector = 32;
     using Content = std::array<std::byte, kSector>;
     struct Changed {
-        Content before{};                                ///< what caches hold that were filled before the first atomic
+        Content before{};  ///< what caches hold that were filled before the first atomic
         std::unordered_map<std::uint32_t, Content> of_sm;  ///< what those hold that were filled later
     };
 

@@ -86,7 +86,7 @@ public:
     void start(double now);
     /// The instruction `step` completes at `when`, and for the CUDA cores at `for_cores`.
     void add(std::size_t barrier, double when, double for_cores, std::uint32_t step);
-    /// An instruction begins, or ends, of which nobody knows yet when it completes.
+    /// An instruction begins, or ends, whose completion is not known yet.
     void open(std::size_t barrier) { ++open_[barrier], waiting_ |= 1U << barrier; }
     void close(std::size_t barrier) {
         if (--open_[barrier] == 0) waiting_ &= ~(1U << barrier);
@@ -114,7 +114,7 @@ private:
     std::array<double, kCount> times_{};
     std::array<double, kCount> for_cores_{};
     std::array<std::uint32_t, kCount> steps_{};     ///< that complete last
-    std::array<std::uint32_t, kCount> open_{};      ///< instructions of which nobody knows when they complete
+    std::array<std::uint32_t, kCount> open_{};      ///< instructions whose completion is not known yet
     std::uint32_t waiting_ = 0;                     ///< barriers that have some of these
     std::array<std::vector<double>, kCount> each_;  ///< of instructions that may not have completed, in order
 };
@@ -161,9 +161,9 @@ private:
         machine_code::BlockState* block = nullptr;
         std::size_t step = 0;
         std::uint32_t warp = 0, started = 0, mask = 0;
-        std::size_t requests = 0;              ///< that have not been served
-        double first = kNever, last = 0;       ///< when the first and the last result are back
-        double returning = 0, spread = 0;      ///< what the results take on their way back
+        std::size_t requests = 0;          ///< that have not been served
+        double first = kNever, last = 0;   ///< when the first and the last result are back
+        double returning = 0, spread = 0;  ///< what the results take on their way back
     };
     /// A unit for atomics, which serves its queues in turn.
     struct AtomicQueues {
@@ -172,9 +172,9 @@ private:
             std::size_t atomic = 0;
         };
         std::vector<std::deque<Request>> waiting;
-        std::size_t next = 0;     ///< the queue whose turn it is
-        double free = 0;          ///< the unit can serve the next request
-        double event = kNever;    ///< it looks for one
+        std::size_t next = 0;   ///< the queue whose turn it is
+        double free = 0;        ///< the unit can serve the next request
+        double event = kNever;  ///< it looks for one
     };
     [[nodiscard]] static Warp& of(ResidentWarp& warp) { return static_cast<Warp&>(warp); }
     [[nodiscard]] static const Warp& of(const ResidentWarp& warp) { return static_cast<const Warp&>(warp); }
@@ -232,6 +232,9 @@ private:
     // ---- atomics that memory performs later (held_atomics.cpp)
     void find_held();
     void hold(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
+    /// Lets lanes of a load wait behind the atomics that are queued where they load from. Returns the other lanes.
+    std::uint32_t hold_load(Warp& warp, const Step& step, std::size_t at, std::uint32_t mask, double now);
+    [[nodiscard]] std::size_t place_for_held();
     void queue(const SentAtomic& sent, std::size_t atomic);
     void serve_unit(std::size_t unit, double now) override;
     /// All requests of the instruction have been served.
@@ -290,12 +293,15 @@ private:
     std::deque<machine_code::UnknownValues> unknown_;  ///< by block; empty where products are computed
     machine_code::VisibleAccesses visible_;
     std::vector<machine_code::WaitWatch> watches_;  ///< by block; empty where no code looks at what other blocks do
-    std::vector<bool> held_;  ///< by step: an atomic that memory performs when its turn comes
+    std::vector<bool> held_;                        ///< by step: an atomic that memory performs when its turn comes
+    std::vector<bool> held_loads_;                  ///< by step: a load that waits behind atomics on its words
     bool holds_atomics_ = false;
+    std::size_t waiting_requests_ = 0;         ///< in the queues of all units
+    double load_cycles_ = 0;                   ///< of a unit, for a load
     std::vector<AtomicQueues> atomic_queues_;  ///< by unit
     std::vector<HeldInstruction> atomics_;
     std::vector<std::size_t> free_atomics_;
-    std::vector<SentAtomic> sent_;  ///< of one atomic; kept to allocate less
+    std::vector<SentAtomic> sent_;    ///< of one atomic; kept to allocate less
     std::optional<NearViews> views_;  ///< empty where no load can see what an atomic had not changed yet
     std::deque<machine_code::ClusterState> clusters_;
     std::unordered_map<std::uint64_t, machine_code::ClusterState*> cluster_of_;  ///< by number in the grid
@@ -305,7 +311,7 @@ private:
     std::vector<costs::ProductsUnderWay> products_;  ///< by scheduler
     std::vector<std::uint16_t> arithmetic_units_;    ///< of a scheduler
     costs::FenceSpec fence_spec_;
-    double yield_latency_ = 0;  ///< of a warp whose threads are on one path
+    double yield_latency_ = 0;          ///< of a warp whose threads are on one path
     std::vector<double> between_free_;  ///< by SM: when it can send or ask for more of other blocks' shared memory
     std::vector<double> arrival_free_;  ///< by SM: when another warp can arrive at the barrier of its cluster
     std::vector<std::uint64_t> sectors_elsewhere_;  ///< of an access; kept to allocate less
