@@ -34,6 +34,10 @@ void SassEngine::find_held() {
     held_loads_.assign(program_.steps.size(), false);
     for (std::size_t at = 0; at < program_.steps.size(); ++at)
         held_loads_[at] = machine_code::can_wait_behind_atomics(program_.steps[at]);
+    if (const auto found = setup_.machine.accesses.find("l2_atomic"); found != setup_.machine.accesses.end())
+        most_in_flight_ = static_cast<std::uint64_t>(found->second.sm_sectors_in_flight.value_or(0));
+    in_flight_.assign(static_cast<std::size_t>(facts_.sms), 0);
+    for_room_.resize(static_cast<std::size_t>(facts_.sms));
     if (const auto units = costs::atomic_units_of(setup_.machine)) load_cycles_ = units->apart({});
     atomic_queues_.resize(setup_.memory_system.atomic_units());
     for (AtomicQueues& unit : atomic_queues_) unit.waiting.resize(setup_.memory_system.atomic_queues());
@@ -128,6 +132,7 @@ void SassEngine::queue(const SentAtomic& sent, std::size_t atomic) {
     while (at != waiting.begin() && std::prev(at)->sent.arrival > sent.arrival) --at;
     waiting.insert(at, {sent, atomic});
     ++waiting_requests_;
+    ++in_flight_[sent.transaction.sm];
     const double when = std::max(sent.arrival, unit.free);
     if (when >= unit.event) return;
     unit.event = when;
@@ -149,6 +154,7 @@ void SassEngine::serve_unit(std::size_t number, double now) {
         const AtomicQueues::Request request = waiting.front();
         waiting.pop_front();
         --waiting_requests_;
+        --in_flight_[request.sent.transaction.sm];
         unit.next = (unit.next + i + 1) % queues;
         HeldInstruction& held = atomics_[request.atomic];
         const Transaction& transaction = request.sent.transaction;
@@ -165,12 +171,32 @@ void SassEngine::serve_unit(std::size_t number, double now) {
         held.first = std::min(held.first, served.done);
         held.last = std::max(held.last, served.done);
         if (--held.requests == 0) end_atomic(request.atomic, now);
+        make_room(transaction.sm, now);
         soonest = unit.free;
         break;
     }
     const bool more = std::ranges::any_of(unit.waiting, [](const auto& waiting) { return !waiting.empty(); });
     unit.event = more ? soonest : kNever;
     if (more) post_unit(number, unit.event);
+}
+
+bool SassEngine::wait_for_room(Warp& warp, std::size_t at) {
+    const std::uint32_t sm = units_.schedulers[warp.scheduler].sm;
+    warp.waits_for_room =
+        most_in_flight_ > 0 && held_[std::min(at, held_.size() - 1)] && in_flight_[sm] >= most_in_flight_;
+    if (warp.waits_for_room) for_room_[sm].insert(static_cast<std::uint32_t>(&warp - of_warps_.data()));
+    return warp.waits_for_room;
+}
+
+void SassEngine::make_room(std::uint32_t sm, double now) {
+    auto& waiting = for_room_[sm];
+    while (!waiting.empty() && in_flight_[sm] < most_in_flight_) {
+        Warp& warp = of_warps_[*waiting.begin()];
+        waiting.erase(waiting.begin());
+        if (!warp.waits_for_room) continue;
+        warp.waits_for_room = false;
+        return wake(warp, now);
+    }
 }
 
 void SassEngine::end_atomic(std::size_t place, double now) {

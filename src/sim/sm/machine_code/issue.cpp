@@ -252,7 +252,7 @@ void SassEngine::begin_warp(ResidentWarp& resident, std::uint32_t lanes, double 
     state.cluster->live += static_cast<std::uint64_t>(std::popcount(lanes));
     warp.cluster_phase = 0;
     warp.held = 0;
-    warp.waits_for_atomics = false;
+    warp.waits_for_atomics = warp.waits_for_room = false;
     ++warp.started;
     warp.state.start(state, warp.in_block, lanes);
     warp.state.slot = warp.slot;
@@ -307,6 +307,10 @@ void SassEngine::prepare(Warp& warp, double now) {
     warp.running = path->mask;
     const SassNeeds& needs = needs_[at];
     if (needs.waits_for_group && !machine_code::group_has_arrived(warp.state)) {
+        warp.earliest = scheduler.times[warp.position] = kNever;
+        return;
+    }
+    if (holds_atomics_ && wait_for_room(warp, at)) {
         warp.earliest = scheduler.times[warp.position] = kNever;
         return;
     }

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -153,6 +154,7 @@ private:
         costs::IssueWait wait;            ///< for its next instruction
         std::uint32_t held = 0;           ///< its atomics that memory has not performed yet
         bool waits_for_atomics = false;   ///< its next instruction waits for them
+        bool waits_for_room = false;      ///< its next atomic waits until others of its SM have been served
         std::uint32_t started = 0;        ///< how often it has begun as a warp of a block
     };
     /// An atomic that waits for its turn in the queues of units.
@@ -237,6 +239,10 @@ private:
     [[nodiscard]] std::size_t place_for_held();
     void queue(const SentAtomic& sent, std::size_t atomic);
     void serve_unit(std::size_t unit, double now) override;
+    /// Whether the warp's next instruction is an atomic for which its SM has no room.
+    [[nodiscard]] bool wait_for_room(Warp& warp, std::size_t at);
+    /// A request of the SM has been served: the oldest of the warps that wait goes on.
+    void make_room(std::uint32_t sm, double now);
     /// All requests of the instruction have been served.
     void end_atomic(std::size_t atomic, double now);
     /// Memory performs those of the lanes that it has not performed yet.
@@ -296,9 +302,12 @@ private:
     std::vector<bool> held_;                        ///< by step: an atomic that memory performs when its turn comes
     std::vector<bool> held_loads_;                  ///< by step: a load that waits behind atomics on its words
     bool holds_atomics_ = false;
-    std::size_t waiting_requests_ = 0;         ///< in the queues of all units
-    double load_cycles_ = 0;                   ///< of a unit, for a load
-    std::vector<AtomicQueues> atomic_queues_;  ///< by unit
+    std::uint64_t most_in_flight_ = 0;               ///< requests of atomics of an SM; 0: not limited
+    std::vector<std::uint64_t> in_flight_;           ///< by SM
+    std::vector<std::set<std::uint32_t>> for_room_;  ///< by SM: warps that wait for room
+    std::size_t waiting_requests_ = 0;               ///< in the queues of all units
+    double load_cycles_ = 0;                         ///< of a unit, for a load
+    std::vector<AtomicQueues> atomic_queues_;        ///< by unit
     std::vector<HeldInstruction> atomics_;
     std::vector<std::size_t> free_atomics_;
     std::vector<SentAtomic> sent_;    ///< of one atomic; kept to allocate less
