@@ -43,30 +43,40 @@ TEST(Swaps, ThreadsOfOneWarpSucceedOneByOne) {
     EXPECT_EQ(results[1], one_more);  // the lowest lane comes first
 }
 
-/// Tries of all threads where each SM has a warp that counts.
-std::uint64_t tries_with(const char* queue_scope) {
-    auto machine = completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine;
-    machine.accesses["l2_atomic"].queue_scope.set(std::string(queue_scope));
+machine::Machine h200() { return completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine; }
+
+/// Tries of all threads of these blocks, of which 8 threads of each warp count.
+std::uint64_t tries_on(const machine::Machine& machine, std::uint32_t blocks, std::uint32_t threads) {
     const auto gpu = make_device(machine, {});
     std::ifstream file(GPUTOMO_SOURCE_DIR "/tests/machine_code/fixtures/swaps.cubin", std::ios::binary);
     std::stringstream bytes;
     bytes << file.rdbuf();
     const auto module = gpu->load(bytes.str());
-    constexpr std::uint32_t kBlocks = 132, kThreads = 32;
-    device::Buffer word(*gpu, Bytes(4)), tries(*gpu, Bytes(4 * kBlocks * kThreads));
+    device::Buffer word(*gpu, Bytes(4)), tries(*gpu, Bytes(4 * static_cast<std::int64_t>(blocks * threads)));
     word.write(Words{0});
-    device::Launch launch{.grid = {kBlocks}, .block = {kThreads}, .time_limit = std::chrono::seconds(60)};
+    device::Launch launch{.grid = {blocks}, .block = {threads}, .time_limit = std::chrono::seconds(60)};
     launch.arguments.add(word.address()).add(tries.address()).add(std::uint32_t{8});
     module->kernel("counts").launch(launch);
-    EXPECT_EQ(word.read<std::uint32_t>(1)[0], kBlocks * 8);
-    return sum(tries.read<std::uint32_t>(kBlocks * kThreads));
+    EXPECT_EQ(word.read<std::uint32_t>(1)[0], blocks * threads / 4);
+    return sum(tries.read<std::uint32_t>(blocks * threads));
 }
 
 TEST(Swaps, QueuesThatAreServedInTurnLetSomeWarpsComeSooner) {
     // In one queue, a warp that begins again waits for all others. In turns, the queue that has become short is soon
     // served again.
-    const std::uint64_t one = tries_with("gpu"), by_cpc = tries_with("cpc");
-    EXPECT_LT(static_cast<double>(by_cpc), 0.85 * static_cast<double>(one));
+    auto machine = h200();
+    machine.accesses["l2_atomic"].queue_scope.set(std::string("gpu"));
+    const std::uint64_t one = tries_on(machine, 132, 32);
+    machine.accesses["l2_atomic"].queue_scope.set(std::string("cpc"));
+    EXPECT_LT(static_cast<double>(tries_on(machine, 132, 32)), 0.85 * static_cast<double>(one));
+}
+
+TEST(Swaps, LoadsWaitBehindTheSwapsOfTheirUnit) {
+    constexpr std::uint32_t kFarAway = 2048;
+    const auto cycles_of = [](std::uint32_t which) {
+        return fixture().run<std::uint32_t>("beside", 128, {Words(2 * kFarAway), {0, 0}}, {which}, 132)[1][0];
+    };
+    EXPECT_GT(cycles_of(0), 3 * cycles_of(kFarAway));
 }
 
 TEST(Swaps, AThreadSeesItsOwnAtomicsInOrder) {
@@ -82,7 +92,7 @@ TEST(Swaps, ALaunchEndsWithTheAtomicsThatNobodyWaitsFor) {
 }
 
 TEST(Swaps, AnUnknownScopeOfQueuesIsNamed) {
-    auto machine = completed(machine::load(GPUTOMO_SOURCE_DIR "/machines/h200.json")).machine;
+    auto machine = h200();
     machine.accesses["l2_atomic"].queue_scope.set(std::string("rack"));
     EXPECT_THAT([&] { (void)make_device(machine, {}); },
                 testing::ThrowsMessage<InputError>(testing::HasSubstr("accesses.l2_atomic.queue_scope")));
