@@ -75,8 +75,8 @@ struct Issue {
                       "missing value means that it waits, as all other instructions do",
                .internal = "no experiment of a scan reads the clock behind a barrier"}, self.barrier_defers);
         visit({.name = "block_priority",
-               .doc = "whether a scheduler issues for warps of the oldest of its blocks first, or for the warp whose last "
-                      "issue is longest ago. A missing value means the latter",
+               .doc = "whether a scheduler issues for warps of the oldest of its blocks first, or for the warp whose "
+                      "last issue is longest ago. A missing value means the latter",
                .choices = {"oldest", "none"}}, self.block_priority);
         visit({.name = "constant_turnaround", .unit = Unit::cycles,
                .doc = "cycles from the arrival of a line of constants, which instructions have as operands, until its "

@@ -86,7 +86,7 @@ FirstWarps first_warps(const Warps& warps) {
     return {mean.starts / count, mean.first_end / count, mean.cycles / count};
 }
 
-/// Of pairs of warps that ran at the same time and began apart: the share in which the later one ended first.
+/// The share of pairs of warps in which the later one ended first. Both ran at the same time, but began apart.
 double overtaken(const Warps& warps) {
     double pairs = 0, overtaken = 0;
     for (const auto& [sm, of_sm] : by_sm(warps)) {
