@@ -1,39 +1,44 @@
+// What the blocks that were executed tell of the others.
 #include "launch/profile/sampled_blocks.hpp"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstdint>
-
 namespace gputomo::launch {
 namespace {
 
-/// 16 of 100 blocks, which execute the same and load 10 or 14 sectors.
-LaunchProfile differing_loads() {
+constexpr std::uint64_t kSms = 4;
+
+/// A grid of one wave: six blocks on four SMs. SM 1, which has blocks 1 and 5, executes most.
+LaunchProfile of_one_wave() {
     LaunchProfile profile;
-    profile.blocks = 100;
-    for (std::uint64_t block = 0; block < 16; ++block)
-        profile.sampled.push_back(
-            {.block = block, .instructions = 40, .load_sectors = block % 2 == 0 ? 10.0 : 14.0, .store_sectors = 4});
+    profile.blocks = 6;
+    profile.resident_blocks = 2;
+    for (const std::uint64_t block : {0, 1, 2, 3, 4, 5})
+        profile.sampled.push_back({.block = block, .instructions = block == 5 ? 40.0 : 20.0});
+    profile.sms.resize(1);
+    profile.sms[0].push_back({.block = 0});
+    profile.sms[0].push_back({.block = 4});
     return profile;
 }
 
-TEST(SampledBlocks, NameTheCountThatIsKnownLeast) {
-    auto profile = differing_loads();
-    // The standard deviation of 16 values, of which each is 2 off, is 2 * sqrt(16 / 15).
-    EXPECT_NEAR(error_of(profile).error, 2 / std::sqrt(15.0) / 12, 1e-12);
-    EXPECT_EQ(error_of(profile).of, "loaded sectors");
-    profile.sampled.front().instructions = 4000;
-    EXPECT_EQ(error_of(profile).of, "executed instructions");
+TEST(SampledBlocks, TellWhichSmExecutesMost) { EXPECT_EQ(much_busier_sm(of_one_wave(), kSms), 1U); }
+
+TEST(SampledBlocks, NameNoSmWhereARecordedOneExecutesAsMuch) {
+    LaunchProfile profile = of_one_wave();
+    profile.sampled[5].instructions = 21;
+    EXPECT_EQ(much_busier_sm(profile, kSms), std::nullopt);
+    profile = of_one_wave();
+    profile.sms[0][0].block = 1;
+    EXPECT_EQ(much_busier_sm(profile, kSms), std::nullopt);
 }
 
-TEST(SampledBlocks, AreKnownWhereAllWereExecuted) {
-    auto profile = differing_loads();
-    profile.blocks = profile.sampled.size();
-    EXPECT_EQ(error_of(profile).error, 0);
-    profile.blocks = 100;
-    profile.sampled.resize(1);
-    EXPECT_EQ(error_of(profile).error, 1) << "one block tells nothing of others";
+TEST(SampledBlocks, NameNoSmWhereBlocksAreUnknownOrGoWhereAnSmIsFree) {
+    LaunchProfile profile = of_one_wave();
+    profile.sampled.pop_back();
+    EXPECT_EQ(much_busier_sm(profile, kSms), std::nullopt) << "block 5 was not executed";
+    profile = of_one_wave();
+    profile.resident_blocks = 1;
+    EXPECT_EQ(much_busier_sm(profile, kSms), std::nullopt) << "two waves";
 }
 
 }  // namespace

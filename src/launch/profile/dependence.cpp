@@ -106,6 +106,13 @@ std::optional<Dependence> dependence_at(std::uint64_t sector, const BytesOfBlock
 
 }  // namespace
 
+bool returns_counters(const sim::machine_code::MachineProgram& program) {
+    const auto accesses = sim::machine_code::visible_accesses(program);
+    for (std::size_t at = 0; at < accesses.kind.size(); ++at)
+        if (accesses.reads_global[at] && accesses.kind[at] == sim::machine_code::Visible::read_and_write) return true;
+    return false;
+}
+
 bool SharedSectors::note(BlocksOf& blocks, std::uint64_t sector, std::uint64_t block) {
     const std::size_t place = blocks.sectors.place(sector);
     if (place == blocks.of.size()) blocks.of.push_back({.first = {kNoBlock, kNoBlock}});

@@ -17,6 +17,9 @@
 
 namespace gputomo::launch {
 
+/// Whether the code has atomic instructions on global memory that return what they found.
+[[nodiscard]] bool returns_counters(const sim::machine_code::MachineProgram& program);
+
 /// A sector that one block reads and another one writes, perhaps at different bytes of it.
 struct SharedSector {
     std::uint64_t sector = 0, reader = 0, writer = 0;

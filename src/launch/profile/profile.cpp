@@ -26,6 +26,7 @@
 #include <cmath>
 #include <random>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -82,7 +83,7 @@ public:
             hand_over("the blocks of a cooperative launch meet at barriers of the whole grid");
         execute_alone();
         follow_dependences();
-        if (!together_) note_missing();
+        if (!together_) note_missing_blocks(profile_, sms_);
         add_steps(prepared_.program(), machine_, profile_);
         return std::move(profile_);
     }
@@ -133,7 +134,7 @@ private:
 
     /// Each block with the memory as it is before the launch.
     void execute_alone() {
-        if (has_counters() && depends_at_once()) return;
+        if (returns_counters(prepared_.program()) && depends_at_once()) return;
         place_blocks();
         trace_sms();
         if (profile_.sms.empty()) {
@@ -144,8 +145,9 @@ private:
             profile_.warnings.emplace_back(
                 "warps asked for a phase of a barrier in shared memory several times and went on before it ended. How "
                 "long they ask is not predicted: the launch may take far longer");
-        find_sharers();
+        find_sharers(0);
         sample();
+        record_busiest();
         if (sampling_.is_quick)
             profile_.assumptions.emplace_back(
                 fmt::format("the prediction is a quick one: {} of {} blocks were executed, and {} of one SM replayed. "
@@ -154,15 +156,6 @@ private:
         record_longest();
         find_footprint();
         fill_means();
-    }
-
-    /// Whether the code has atomic instructions on global memory that return what they found.
-    [[nodiscard]] bool has_counters() const {
-        const auto accesses = sim::machine_code::visible_accesses(prepared_.program());
-        for (std::size_t at = 0; at < accesses.kind.size(); ++at)
-            if (accesses.reads_global[at] && accesses.kind[at] == sim::machine_code::Visible::read_and_write)
-                return true;
-        return false;
     }
 
     /// Whether two blocks show that all have to be executed together. Each block alone may do the work of all others,
@@ -315,14 +308,14 @@ private:
         if (stopped_ == Interruption::Why::instructions && !profile_.sms.empty()) stopped_.reset();
     }
 
-    /// Blocks that run on the same GPC as those of the recorded SMs are executed before others.
-    void find_sharers() {
+    /// Blocks that run on the same GPC as those of the recorded SMs, from this one on, are executed before others.
+    void find_sharers(std::size_t first_sm) {
         const auto* const cache = machine::shared_cache(machine_, "global");
         if (cache == nullptr || cache->merged_requests.value_or(1) <= 1) return;
         const double most = executed_ + sampling_.thorough / 2;
         constexpr std::size_t kLonger = 2;  // other blocks may have as many times the events
         BlockTrace other;
-        for (auto& of_sm : profile_.sms)
+        for (auto& of_sm : std::span(profile_.sms).subspan(first_sm))
             add_sharers(of_sm, blocks_of_gpc(machine_, profile_.blocks, of_sm.front().block),
                         [&](std::uint64_t block) -> const BlockTrace* {
                             if (stopped_ || executed_ > most ||
@@ -332,19 +325,6 @@ private:
                             other = recorder_.take_trace();
                             return &other;
                         });
-    }
-
-    void note_missing() {
-        const auto& first = profile_.sms.front();
-        const std::uint64_t blocks = profile_.blocks_of_sms.empty()
-                                         ? (profile_.blocks - first.front().block + sms_ - 1) / sms_
-                                         : static_cast<std::uint64_t>(profile_.blocks_of_sms.front());
-        if (first.size() < std::min<std::uint64_t>(profile_.resident_blocks, blocks))
-            profile_.assumptions.insert(
-                profile_.assumptions.begin(),
-                fmt::format("only {} of the {} blocks that an SM holds at once were replayed together, because of "
-                            "their length or the time limit",
-                            first.size(), std::min<std::uint64_t>(profile_.resident_blocks, blocks)));
     }
 
     [[noreturn]] void refuse() const {
@@ -389,6 +369,20 @@ private:
         for (std::uint64_t i = 0; i < count && !stopped_ && executed_ < sampling_.thorough; ++i)
             if (const auto block = whole ? i : random_() % profile_.blocks; !known_.contains(block))
                 (void)execute(block, false);
+    }
+
+    /// The SM that executes most, unless a recorded one does about as much.
+    void record_busiest() {
+        const auto sm = placed_.empty() ? much_busier_sm(profile_, sms_) : std::nullopt;
+        if (!sm) return;
+        const auto before = stopped_;
+        std::vector<BlockTrace> traced;
+        for (const std::uint64_t block : blocks_of(*sm))
+            if (execute(block, true)) traced.push_back(recorder_.take_trace());
+        stopped_ = before;
+        if (traced.empty()) return;
+        profile_.sms.push_back(std::move(traced));
+        find_sharers(profile_.sms.size() - 1);
     }
 
     /// The block that executes most, unless a recorded one is about as long.
