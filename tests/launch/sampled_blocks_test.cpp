@@ -6,7 +6,7 @@
 namespace gputomo::launch {
 namespace {
 
-constexpr std::uint64_t kSms = 4;
+constexpr std::uint64_t kFourSms = 4;
 
 /// A grid of one wave: six blocks on four SMs. SM 1, which has blocks 1 and 5, executes most.
 LaunchProfile of_one_wave() {
@@ -21,24 +21,24 @@ LaunchProfile of_one_wave() {
     return profile;
 }
 
-TEST(SampledBlocks, TellWhichSmExecutesMost) { EXPECT_EQ(much_busier_sm(of_one_wave(), kSms), 1U); }
+TEST(SampledBlocks, TellWhichSmExecutesMost) { EXPECT_EQ(much_busier_sm(of_one_wave(), kFourSms), 1U); }
 
 TEST(SampledBlocks, NameNoSmWhereARecordedOneExecutesAsMuch) {
     LaunchProfile profile = of_one_wave();
     profile.sampled[5].instructions = 21;
-    EXPECT_EQ(much_busier_sm(profile, kSms), std::nullopt);
+    EXPECT_EQ(much_busier_sm(profile, kFourSms), std::nullopt);
     profile = of_one_wave();
     profile.sms[0][0].block = 1;
-    EXPECT_EQ(much_busier_sm(profile, kSms), std::nullopt);
+    EXPECT_EQ(much_busier_sm(profile, kFourSms), std::nullopt);
 }
 
 TEST(SampledBlocks, NameNoSmWhereBlocksAreUnknownOrGoWhereAnSmIsFree) {
     LaunchProfile profile = of_one_wave();
     profile.sampled.pop_back();
-    EXPECT_EQ(much_busier_sm(profile, kSms), std::nullopt) << "block 5 was not executed";
+    EXPECT_EQ(much_busier_sm(profile, kFourSms), std::nullopt) << "block 5 was not executed";
     profile = of_one_wave();
     profile.resident_blocks = 1;
-    EXPECT_EQ(much_busier_sm(profile, kSms), std::nullopt) << "two waves";
+    EXPECT_EQ(much_busier_sm(profile, kFourSms), std::nullopt) << "two waves";
 }
 
 }  // namespace

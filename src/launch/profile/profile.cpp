@@ -147,13 +147,13 @@ private:
                 "long they ask is not predicted: the launch may take far longer");
         find_sharers(0);
         sample();
+        record_longest();
         record_busiest();
         if (sampling_.is_quick)
             profile_.assumptions.emplace_back(
                 fmt::format("the prediction is a quick one: {} of {} blocks were executed, and {} of one SM replayed. "
                             "Blocks that do more than these are not known of",
                             known_.size(), profile_.blocks, profile_.sms.front().size()));
-        record_longest();
         find_footprint();
         fill_means();
     }
@@ -371,9 +371,10 @@ private:
                 (void)execute(block, false);
     }
 
-    /// The SM that executes most, unless a recorded one does about as much.
+    /// The SM that executes most, unless a recorded one does about as much, or one long block decides.
     void record_busiest() {
-        const auto sm = placed_.empty() ? much_busier_sm(profile_, sms_) : std::nullopt;
+        const bool may_be = placed_.empty() && profile_.longest.empty();
+        const auto sm = may_be ? much_busier_sm(profile_, sms_) : std::nullopt;
         if (!sm) return;
         const auto before = stopped_;
         std::vector<BlockTrace> traced;
