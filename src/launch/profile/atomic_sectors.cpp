@@ -55,6 +55,7 @@ void AtomicSectors::fill(LaunchProfile& profile) {
         for (AtomicSector& sector : profile.atomic_sectors) sector.requests *= all / seen;
     profile.scattered_atomics = std::max(0.0, all - seen);
     double swaps = swaps_, met = met_swaps_;
+    profile.most_swaps = 0;
     for (const auto& [address, swapped] : swapped_) {
         swaps += swapped.swaps;
         if (!swapped.met) continue;

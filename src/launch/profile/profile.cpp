@@ -378,10 +378,13 @@ private:
         if (!sm) return;
         const auto before = stopped_;
         std::vector<BlockTrace> traced;
-        for (const std::uint64_t block : blocks_of(*sm))
-            if (execute(block, true)) traced.push_back(recorder_.take_trace());
-        stopped_ = before;
-        if (traced.empty()) return;
+        for (const std::uint64_t block : blocks_of(*sm)) {
+            if (!execute(block, true)) {  // a part of its blocks says nothing of their time
+                stopped_ = before;
+                return;
+            }
+            traced.push_back(recorder_.take_trace());
+        }
         profile_.sms.push_back(std::move(traced));
         find_sharers(profile_.sms.size() - 1);
     }

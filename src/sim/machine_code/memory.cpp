@@ -130,6 +130,9 @@ void store(Warp& warp, const Step& step, std::uint32_t mask) {
         for (std::size_t i = 0; i < static_cast<std::size_t>(words); ++i) values[i] = from[i].raw(l);
         std::memcpy(bytes_at(warp, space, Access::write, address_at(warp, step.address, space, l), step.bytes, l),
                     values.data(), step.bytes);
+        if constexpr (space == Space::global || space == Space::generic)
+            if (warp.block->near != nullptr)
+                warp.block->near->after_store(warp.block->addresses[static_cast<std::size_t>(l)], step.bytes);
     });
 }
 

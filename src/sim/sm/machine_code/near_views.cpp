@@ -1,5 +1,8 @@
 #include "sim/sm/machine_code/near_views.hpp"
 
+#include <algorithm>
+#include <cstddef>
+
 namespace gputomo::sim {
 namespace {
 
@@ -20,6 +23,22 @@ NearViews::Content NearViews::content_of(std::uint64_t sector) const {
     for (std::uint64_t at = 0; at < kSector; ++at)
         if (const std::byte* const byte = memory_.resolve(sector * kSector + at, 1)) content[at] = *byte;
     return content;
+}
+
+void NearViews::after_store(std::uint64_t address, std::uint64_t bytes) {
+    if (changed_.empty()) return;
+    const auto found = changed_.find(address / kSector);
+    if (found == changed_.end()) return;
+    Changed& changed = found->second;
+    const Content now = content_of(address / kSector);
+    if (!system_.holds_near(PathKind::global, sm_, scheduler_, address)) {
+        changed.of_sm[sm_] = now;  // if the store fills the cache
+        return;
+    }
+    Content& own = changed.of_sm.try_emplace(sm_, changed.before).first->second;
+    const auto offset = static_cast<std::ptrdiff_t>(address % kSector);
+    const auto end = std::min(offset + static_cast<std::ptrdiff_t>(bytes), static_cast<std::ptrdiff_t>(kSector));
+    std::copy(now.begin() + offset, now.begin() + end, own.begin() + offset);
 }
 
 const std::byte* NearViews::seen(std::uint64_t address, const std::byte* memory) {

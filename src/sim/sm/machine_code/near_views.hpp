@@ -23,6 +23,7 @@ public:
         scheduler_ = scheduler;
     }
     void before_atomic(std::uint64_t address) override;
+    void after_store(std::uint64_t address, std::uint64_t bytes) override;
     [[nodiscard]] const std::byte* seen(std::uint64_t address, const std::byte* memory) override;
 
 private:
