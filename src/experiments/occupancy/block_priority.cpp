@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -40,23 +39,7 @@ constexpr double kPreferred = 0.6, kInTurn = 0.85;
 constexpr double kMostOvertaken = 0.2;
 constexpr double kConfidence = 0.97;
 
-using Warps = std::vector<WarpLifetime>;
-
-std::map<std::uint32_t, Warps> by_sm(const Warps& warps) {
-    std::map<std::uint32_t, Warps> sms;
-    for (const auto& warp : warps) sms[warp.sm].push_back(warp);
-    return sms;
-}
-
-/// Cycles from one reading of a clock to a later one.
-double since(std::uint32_t begin, std::uint32_t end) { return static_cast<double>(end - begin); }
-
-std::uint32_t first_start(const Warps& warps) {
-    std::uint32_t first = warps.front().start;
-    for (const auto& warp : warps)
-        if (static_cast<std::int32_t>(warp.start - first) < 0) first = warp.start;
-    return first;
-}
+using Warps = std::map<std::uint32_t, std::vector<WarpTimes>>;  // by SM
 
 /// How the warps that an SM held at first went on. Means over SMs.
 struct FirstWarps {
@@ -65,18 +48,15 @@ struct FirstWarps {
     double cycles = 0;     ///< until the last of them ended
 };
 
-FirstWarps first_warps(const Warps& warps) {
+FirstWarps first_warps(const Warps& sms) {
     FirstWarps mean;
-    const auto sms = by_sm(warps);
-    for (const auto& [sm, of_sm] : sms) {
-        const std::uint32_t begin = first_start(of_sm);
-        double first_end = since(begin, of_sm.front().end);
-        for (const auto& warp : of_sm) first_end = std::min(first_end, since(begin, warp.end));
+    for (const auto& [sm, warps] : sms) {
+        const double first_end = std::ranges::min(warps, {}, &WarpTimes::end).end;
         double start = 0, end = 0;
-        for (const auto& warp : of_sm) {
-            if (since(begin, warp.start) >= first_end) continue;  // there was no room for it before
-            start = std::max(start, since(begin, warp.start));
-            end = std::max(end, since(begin, warp.end));
+        for (const auto& warp : warps) {
+            if (warp.start >= first_end) continue;  // there was no room for it before
+            start = std::max(start, warp.start);
+            end = std::max(end, warp.end);
         }
         mean.starts += start / end;
         mean.first_end += first_end / end;
@@ -87,18 +67,15 @@ FirstWarps first_warps(const Warps& warps) {
 }
 
 /// The share of pairs of warps in which the later one ended first. Both ran at the same time, but began apart.
-double overtaken(const Warps& warps) {
+double overtaken(const Warps& sms) {
     double pairs = 0, overtaken = 0;
-    for (const auto& [sm, of_sm] : by_sm(warps)) {
-        const std::uint32_t begin = first_start(of_sm);
-        double last = 0;
-        for (const auto& warp : of_sm) last = std::max(last, since(begin, warp.end));
-        for (const auto& earlier : of_sm)
-            for (const auto& later : of_sm) {
-                const double start = since(begin, later.start);
-                if (start < since(begin, earlier.start) + kApart * last || start > since(begin, earlier.end)) continue;
+    for (const auto& [sm, warps] : sms) {
+        const double apart = kApart * std::ranges::max(warps, {}, &WarpTimes::end).end;
+        for (const auto& earlier : warps)
+            for (const auto& later : warps) {
+                if (later.start < earlier.start + apart || later.start > earlier.end) continue;
                 pairs += 1;
-                overtaken += later.end - begin < earlier.end - begin ? 1 : 0;
+                overtaken += later.end < earlier.end ? 1 : 0;
             }
     }
     return pairs > 0 ? overtaken / pairs : 0;
@@ -116,7 +93,7 @@ Outcome measure(Context& context) {
     if (blocks < kFewestBlocks) return outcome;
     std::uint32_t growth = 1;
     const std::uint32_t iterations = mix.iterations_for(kCycles);
-    const auto run = [&](int rounds) { return mix.run({{blocks, warps}, rounds, iterations * growth}); };
+    const auto run = [&](int rounds) { return times_by_sm(mix.run({{blocks, warps}, rounds, iterations * growth})); };
     Warps together = run(1);
     FirstWarps of_first = first_warps(together);
     for (int tries = 1; tries < kTries && of_first.starts > kStarts; ++tries) {
@@ -130,11 +107,8 @@ Outcome measure(Context& context) {
     results::Trace trace{.name = "block_priority/special_functions", .experiment = "block_priority"};
     trace.columns = {{"rounds", "count", {}}, {"sm", "", {}}, {"start", "cycles", {}}, {"end", "cycles", {}}};
     for (const auto& [rounds, records] : {std::pair<int, const Warps*>(1, &together), {kRounds, &later}}) {
-        const auto sms = by_sm(*records);
-        const auto& [sm, of_sm] = *sms.begin();
-        const std::uint32_t begin = first_start(of_sm);
-        for (const auto& warp : of_sm)
-            trace.add_row(rounds, static_cast<double>(sm), since(begin, warp.start), since(begin, warp.end));
+        const auto& [sm, of_sm] = *records->begin();
+        for (const auto& warp : of_sm) trace.add_row(rounds, static_cast<double>(sm), warp.start, warp.end);
     }
     outcome.traces.push_back(std::move(trace));
 

@@ -4,26 +4,16 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
 namespace gputomo::measure {
 namespace {
 
-/// Share of the SM's warps that have ended this many cycles after its first start.
-double ended_by(std::span<const WarpLifetime> warps, std::uint32_t sm, double cycles) {
-    std::optional<std::uint32_t> first;
-    for (const auto& warp : warps)
-        if (warp.sm == sm && (!first || cycles_between(*first, warp.start) < 0)) first = warp.start;
-    double all = 0, ended = 0;
-    for (const auto& warp : warps) {
-        if (warp.sm != sm) continue;
-        all += 1;
-        ended += cycles_between(*first, warp.end) <= cycles ? 1 : 0;
-    }
-    return all > 0 ? ended / all : 0;
+/// Share of an SM's warps that have ended this many cycles after its first start.
+double ended_by(std::span<const WarpTimes> warps, double cycles) {
+    const auto ended = std::ranges::count_if(warps, [&](const WarpTimes& warp) { return warp.end <= cycles; });
+    return static_cast<double>(ended) / static_cast<double>(warps.size());
 }
 
 /// Adds to `shares` the cycles for which each number of warps was resident between `begin` and `end`.
@@ -38,6 +28,20 @@ void add_times(std::span<const OccupancyStep> steps, double begin, double end, s
 }
 
 }  // namespace
+
+std::map<std::uint32_t, std::vector<WarpTimes>> times_by_sm(std::span<const WarpLifetime> warps) {
+    std::map<std::uint32_t, std::uint32_t> first;
+    for (const auto& warp : warps) {
+        std::uint32_t& start = first.try_emplace(warp.sm, warp.start).first->second;
+        if (cycles_between(start, warp.start) < 0) start = warp.start;
+    }
+    std::map<std::uint32_t, std::vector<WarpTimes>> times;
+    for (const auto& warp : warps) {
+        const std::uint32_t start = first[warp.sm];
+        times[warp.sm].push_back({.start = cycles_between(start, warp.start), .end = cycles_between(start, warp.end)});
+    }
+    return times;
+}
 
 int all_but(const std::vector<double>& shares, double part) {
     double below = 0;
@@ -72,13 +76,12 @@ std::vector<OccupancyStep> steps_of(std::span<const WarpLifetime> warps, std::ui
 }
 
 OccupancyHistory history_of(std::span<const WarpLifetime> warps) {
-    std::set<std::uint32_t> sms;
-    for (const auto& warp : warps) sms.insert(warp.sm);
+    const auto sms = times_by_sm(warps);
     if (sms.empty()) throw std::logic_error("history_of: no warps");
     OccupancyHistory history{.attained = std::numeric_limits<int>::max()};
     double time = 0;
     const auto count = static_cast<double>(sms.size());
-    for (const auto sm : sms) {
+    for (const auto& [sm, times] : sms) {
         const auto steps = steps_of(warps, sm);
         const double end = steps.back().cycles;
         add_times(steps, 0, end, history.shares);
@@ -88,7 +91,7 @@ OccupancyHistory history_of(std::span<const WarpLifetime> warps) {
         const auto last =
             std::find_if(steps.rbegin(), steps.rend(), [&](const auto& step) { return 2 * step.warps >= most; });
         history.tail += (end - last.base()->cycles) / end / count;
-        history.ended_early += ended_by(warps, sm, 2 * end / 3) / count;
+        history.ended_early += ended_by(times, 2 * end / 3) / count;
         history.attained = std::min(history.attained, most);
         history.cycles = std::max(history.cycles, end);
         time += end;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,13 @@ struct WarpLifetime {
     std::uint32_t end = 0;
     std::uint32_t unused = 0;
 };
+
+/// When a warp began and ended, in cycles since the first start of its SM.
+struct WarpTimes {
+    double start = 0, end = 0;
+};
+/// The times of all warps of each SM. Those of one SM stand in the order of `warps`.
+[[nodiscard]] std::map<std::uint32_t, std::vector<WarpTimes>> times_by_sm(std::span<const WarpLifetime> warps);
 
 /// The occupancy of all SMs during one launch.
 struct OccupancyHistory {
